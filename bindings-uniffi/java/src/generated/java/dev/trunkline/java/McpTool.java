@@ -4,9 +4,10 @@ package dev.trunkline.java;
 /**
  * A method that {@link Server#add} adds as a tool. Its arguments are the parameters, apart from a
  * {@link Context}; compile with {@code -parameters}, or name them with {@link JsonName}. If it
- * returns a record, a sealed interface of records, a map, or a collection of these, its type
- * becomes the output schema. Other return types, such as a list of strings or a {@link
- * java.util.concurrent.CompletableFuture}, have none.
+ * returns a record, a sealed interface of records, a map, a number, a boolean, a value such as a
+ * {@link java.time.LocalDate}, or a collection of these, its type becomes the output schema. Other
+ * return types, such as a list of strings or a {@link java.util.concurrent.CompletableFuture}, have
+ * none.
  */
 @java.lang.annotation.Target(java.lang.annotation.ElementType.METHOD)
 @java.lang.annotation.Retention(java.lang.annotation.RetentionPolicy.RUNTIME)

@@ -14,6 +14,7 @@ import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -28,23 +29,26 @@ final class Annotated {
 
   private final Method method;
   private final Invocation invocation;
+  private final @Nullable Jackson jackson;
 
   /** The parameters apart from contexts; null for those. */
   private final List<RecordCodec.@Nullable Member> parameters = new ArrayList<>();
 
-  private Annotated(Object object, Method method) {
+  private Annotated(Object object, Method method, @Nullable Jackson jackson) {
     this.method = method;
+    this.jackson = jackson;
     invocation = new Invocation(method, object, method.toString());
     for (var parameter : method.getParameters()) {
       parameters.add(parameter.getType() == Context.class ? null : memberOf(parameter));
     }
   }
 
-  static List<Registration> add(Server server, Object features) {
+  /** With Jackson, it reads the arguments of tools, and writes results. */
+  static List<Registration> add(Server server, Object features, @Nullable Jackson jackson) {
     var added = new ArrayList<Registration>();
     try {
       for (var method : methodsOf(features.getClass())) {
-        var one = new Annotated(features, method);
+        var one = new Annotated(features, method, jackson);
         var tool = method.getAnnotation(McpTool.class);
         var resource = method.getAnnotation(McpResource.class);
         if (tool != null) {
@@ -96,14 +100,18 @@ final class Annotated {
 
   private Registration addTool(Server server, McpTool tool) {
     var result = method.getGenericReturnType();
-    var isStructured = isStructured(result);
+    var name = nameOf(tool.name());
+    Consumer<ToolOptions> options = given -> AnnotatedOptions.of(tool, given);
+    if (jackson != null) {
+      return jackson.tool(server, name, tool.description(), members(), result, options, this::call);
+    }
     return server.<Map<String, Object>>tool(
-        nameOf(tool.name()),
+        name,
         tool.description(),
         () -> Schema.ofArguments(members()),
         Map.class,
-        isStructured ? result : null,
-        options -> AnnotatedOptions.of(tool, options),
+        isStructured(result) ? result : null,
+        options,
         this::call);
   }
 
@@ -158,13 +166,19 @@ final class Annotated {
     }
   }
 
-  private @Nullable Object call(Context context, Map<String, Object> arguments) {
-    return invocation.call(
-        Handling.read(
-            () ->
-                parameters.stream()
-                    .map(member -> member == null ? context : member.read(arguments))
-                    .toArray()));
+  private @Nullable Object call(Context context, Map<String, Object> arguments) throws Exception {
+    var result =
+        invocation.call(
+            Handling.read(
+                () ->
+                    parameters.stream()
+                        .map(member -> member == null ? context : read(member, arguments))
+                        .toArray()));
+    return jackson == null ? result : jackson.written(result);
+  }
+
+  private @Nullable Object read(RecordCodec.Member member, Map<String, Object> arguments) {
+    return jackson == null ? member.read(arguments) : jackson.read(member, arguments);
   }
 
   private String nameOf(String given) {
@@ -190,10 +204,14 @@ final class Annotated {
     if (type instanceof ParameterizedType generic && generic.getRawType() instanceof Class<?> raw) {
       var last = generic.getActualTypeArguments()[generic.getActualTypeArguments().length - 1];
       return Map.class.isAssignableFrom(raw)
+          || raw.isRecord()
           || Collection.class.isAssignableFrom(raw) && isStructured(last);
     }
     return type instanceof Class<?> plain
-        && (isNumber(plain) || plain.isRecord() || UnionCodec.isUnion(plain))
+        && (isNumber(plain)
+            || StringCodec.of(plain) != null
+            || plain.isRecord()
+            || UnionCodec.isUnion(plain))
         && !Returns.isForm(plain);
   }
 

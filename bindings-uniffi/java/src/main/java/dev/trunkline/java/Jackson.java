@@ -5,8 +5,10 @@ import com.fasterxml.jackson.databind.JsonMappingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.exc.UnrecognizedPropertyException;
 import java.lang.reflect.Type;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +29,17 @@ public final class Jackson {
   /** Reads and writes with a mapper. */
   public Jackson(ObjectMapper mapper) {
     this.mapper = mapper;
+  }
+
+  /**
+   * Adds the annotated methods of an object, as {@link Server#add} does: the types of their
+   * parameters and results are those of the mapper. A tool whose result is an object in JSON has an
+   * output schema.
+   *
+   * @throws InvalidArgumentException if there are none, or one is not valid
+   */
+  public List<Registration> add(Server server, Object features) {
+    return Annotated.add(server, features, this);
   }
 
   /** Adds a tool. */
@@ -72,6 +85,36 @@ public final class Jackson {
             written(handler.handle(context, Handling.read(() -> read(body, arguments)))));
   }
 
+  /** Adds a tool with parameters. */
+  ChangeableRegistration<ToolOptions> tool(
+      Server server,
+      String name,
+      String description,
+      List<RecordCodec.Member> parameters,
+      Type result,
+      Consumer<ToolOptions> options,
+      Handler<Map<String, Object>> handler) {
+    var plain = Mapper.classOf(result);
+    var isOther =
+        Returns.isForm(plain)
+            || Collection.class.isAssignableFrom(plain)
+            || CompletionStage.class.isAssignableFrom(plain);
+    var output =
+        isOther || plain == void.class
+            ? Map.<String, Object>of()
+            : Failures.naming("tool " + name, () -> schema(result));
+    return server.<Map<String, Object>>tool(
+        name,
+        description,
+        () -> new JacksonSchema(mapper).of(parameters),
+        Map.class,
+        null,
+        "object".equals(output.get("type"))
+            ? options.andThen(given -> given.outputSchema(output))
+            : options,
+        handler);
+  }
+
   /** Calls a tool, and returns its structured content. */
   public <T> T callTool(
       ConnectedClient client, String name, @Nullable Object arguments, Class<T> result) {
@@ -85,9 +128,20 @@ public final class Jackson {
     return new JacksonSchema(mapper).of(mapper.constructType(type));
   }
 
-  private <A> A read(Map<String, Object> body, Class<A> arguments) {
+  /** Reads an argument. */
+  @Nullable Object read(RecordCodec.Member parameter, Map<String, Object> arguments) {
     try {
-      return mapper.convertValue(body, arguments);
+      return read(arguments.get(parameter.name()), parameter.type());
+    } catch (IllegalArgumentException reason) {
+      var message = reason.getMessage();
+      throw new IllegalArgumentException(
+          "/" + parameter.name() + (message.startsWith("/") ? "" : ": ") + message, reason);
+    }
+  }
+
+  private <A> A read(@Nullable Object json, Type type) {
+    try {
+      return mapper.convertValue(json, mapper.constructType(type));
     } catch (IllegalArgumentException reason) {
       throw reason.getCause() instanceof JsonMappingException cause
           ? new IllegalArgumentException(messageOf(cause), reason)
@@ -111,11 +165,12 @@ public final class Jackson {
   }
 
   /** The JSON of a value, unless it is one of this library. */
-  private @Nullable Object written(@Nullable Object returned) throws Exception {
+  @Nullable Object written(@Nullable Object returned) throws Exception {
     var value = Futures.settled(returned);
     var isOwn =
         value == null
             || value instanceof String
+            || value instanceof byte[]
             || value instanceof List<?> list && list.stream().anyMatch(Returns::isPart)
             || Returns.isForm(value.getClass());
     return isOwn ? value : mapper.convertValue(value, Object.class);

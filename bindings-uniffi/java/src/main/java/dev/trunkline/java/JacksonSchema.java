@@ -46,6 +46,20 @@ final class JacksonSchema extends Schema {
     return whole(visited(null, type));
   }
 
+  /** The schema of arguments with these names. */
+  Map<String, Object> of(List<RecordCodec.Member> parameters) {
+    var object = Json.object("type", "object", "properties", Map.of());
+    for (var parameter : parameters) {
+      var type = mapper.constructType(parameter.type());
+      var schema = Failures.at(parameter.name(), () -> visited(null, type));
+      parameter.constraints().addTo(schema);
+      var isOptional = parameter.isOptional();
+      property(object, parameter.name(), schema, isOptional, !isOptional, parameter.description());
+    }
+    object.put("additionalProperties", false);
+    return whole(object);
+  }
+
   /** The schema of a type, by default that of the serializer of all its values. */
   private Map<String, Object> visited(@Nullable JsonFormatVisitable serializer, JavaType type) {
     var visitor = new Visitor();

@@ -68,8 +68,12 @@ final class Mapper {
       return milliseconds(time);
     } else if (value instanceof byte[] bytes) {
       return Base64.getEncoder().encodeToString(bytes);
-    } else if (value instanceof Character || value instanceof CharSequence) {
+    } else if (value instanceof CharSequence) {
       return value.toString();
+    } else if (StringCodec.of(value.getClass()) != null) {
+      return StringCodec.write(value);
+    } else if (OptionalCodec.of(value.getClass()) != null) {
+      return OptionalCodec.of(value.getClass()).write(value);
     } else if (value.getClass().isArray()) {
       return write(
           IntStream.range(0, Array.getLength(value))
@@ -132,7 +136,8 @@ final class Mapper {
     if (type.isPrimitive() && type != void.class) {
       throw new IllegalArgumentException("it must be " + nameOf(type) + ", and is missing");
     }
-    return type == Optional.class ? Optional.empty() : null;
+    var optional = OptionalCodec.of(type);
+    return optional != null ? optional.empty() : type == Optional.class ? Optional.empty() : null;
   }
 
   /** Returns whether values of a class are read as a list, a set or a map. */
@@ -146,6 +151,9 @@ final class Mapper {
       return Optional.ofNullable(value(json, arguments[0]));
     } else if (json == null) {
       return null;
+    } else if (type.isRecord()) {
+      var generic = new Generic(type, List.of(arguments));
+      return RecordCodec.of(type).read(objectOf(json), generic);
     } else if (type.isAssignableFrom(ArrayList.class)) {
       return listOf(json, arguments[0]);
     } else if (type.isAssignableFrom(LinkedHashSet.class)) {
@@ -178,7 +186,7 @@ final class Mapper {
     } else if (Map.class.isAssignableFrom(type) || Collection.class.isAssignableFrom(type)) {
       return generic(json, type, new Type[] {Object.class, Object.class});
     } else if (type.isRecord()) {
-      return RecordCodec.of(type).read(objectOf(json));
+      return RecordCodec.of(type).read(objectOf(json), Generic.of(type));
     } else if (type == TrunklineException.class) {
       return TrunklineException.of(objectOf(json));
     } else if (UnionCodec.isUnion(type)) {
@@ -189,6 +197,10 @@ final class Mapper {
       return EnumCodec.read(text, type);
     } else if (type == byte[].class && json instanceof String text) {
       return Base64.getDecoder().decode(text);
+    } else if (json instanceof String text && StringCodec.of(type) != null) {
+      return StringCodec.of(type).read(text);
+    } else if (OptionalCodec.of(type) != null) {
+      return OptionalCodec.of(type).read(json);
     } else if (type.isArray()) {
       return array(json, type.getComponentType());
     }
@@ -279,7 +291,10 @@ final class Mapper {
   }
 
   private static String nameOf(Class<?> type) {
-    if (type == String.class || type.isEnum() || OpenEnum.class.isAssignableFrom(type)) {
+    var codec = StringCodec.of(type);
+    if (codec != null) {
+      return "a string such as " + codec.example();
+    } else if (type == String.class || type.isEnum() || OpenEnum.class.isAssignableFrom(type)) {
       return "a string";
     } else if (type == boolean.class || type == Boolean.class) {
       return "a boolean";

@@ -1,6 +1,7 @@
 package dev.trunkline.java;
 
 import java.lang.reflect.AnnotatedElement;
+import java.lang.reflect.AnnotatedType;
 import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;
 import java.util.ArrayList;
@@ -8,7 +9,6 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -21,7 +21,21 @@ final class RecordCodec {
       boolean isOptional,
       boolean isOneOrList,
       boolean isOfModel,
-      @Nullable String description) {
+      @Nullable String description,
+      Constraints constraints) {
+    /** The member of a record with type arguments. */
+    Member of(Generic record) {
+      var resolved = record.resolve(type);
+      return new Member(
+          name,
+          resolved,
+          isOptional || OptionalCodec.isOptional(resolved),
+          isOneOrList,
+          isOfModel,
+          description,
+          constraints);
+    }
+
     @Nullable Object read(Map<String, Object> object) {
       var json = object.get(name);
       if (json == null && isOfModel && type == boolean.class) {
@@ -36,7 +50,7 @@ final class RecordCodec {
 
   private static final ClassValue<RecordCodec> CODECS = Mapper.perClass(RecordCodec::new);
 
-  final List<Member> members = new ArrayList<>();
+  private final List<Member> members = new ArrayList<>();
   private final List<Invocation> getters = new ArrayList<>();
   private final Invocation constructor;
 
@@ -87,8 +101,15 @@ final class RecordCodec {
     return object;
   }
 
-  Object read(Map<String, Object> object) {
-    return constructor.call(members.stream().map(member -> member.read(object)).toArray());
+  Object read(Map<String, Object> object, Generic type) {
+    return constructor.call(members(type).stream().map(member -> member.read(object)).toArray());
+  }
+
+  /** The members of the record with its type arguments. */
+  List<Member> members(Generic type) {
+    return type.arguments().isEmpty()
+        ? members
+        : members.stream().map(member -> member.of(type)).toList();
   }
 
   static Member memberOf(RecordComponent component) {
@@ -103,13 +124,21 @@ final class RecordCodec {
 
   /** Returns a member, whose name is {@code own} unless an annotation names it. */
   static Member memberOf(
-      AnnotatedElement element, String own, Type type, AnnotatedElement... annotated) {
+      AnnotatedElement element,
+      String own,
+      Type type,
+      AnnotatedType annotated,
+      AnnotatedElement... more) {
     var name = element.getAnnotation(JsonName.class);
     var description = element.getAnnotation(Description.class);
+    var annotations =
+        Stream.concat(Stream.of(element, annotated), Stream.of(more))
+            .flatMap(of -> Arrays.stream(of.getAnnotations()))
+            .distinct()
+            .toList();
     var isOptional =
-        Mapper.classOf(type) == Optional.class
-            || Stream.concat(Stream.of(element), Stream.of(annotated))
-                .flatMap(of -> Arrays.stream(of.getAnnotations()))
+        OptionalCodec.isOptional(type)
+            || annotations.stream()
                 .anyMatch(
                     annotation -> annotation.annotationType().getSimpleName().equals("Nullable"));
     return new Member(
@@ -119,6 +148,7 @@ final class RecordCodec {
         element.isAnnotationPresent(Model.OneOrList.class),
         element instanceof RecordComponent component
             && component.getDeclaringRecord().isAnnotationPresent(Model.class),
-        description == null ? null : description.value());
+        description == null ? null : description.value(),
+        new Constraints(annotations, annotated));
   }
 }

@@ -14,6 +14,8 @@ final class Returns {
   static JvmAnswer of(@Nullable Object value) {
     if (value instanceof String text) {
       return new JvmAnswer(Shape.TEXT, text);
+    } else if (isText(value)) {
+      return new JvmAnswer(Shape.TEXT, StringCodec.write(value));
     } else if (value instanceof byte[]) {
       throw new InvalidArgumentException(
           "only resources return bytes: use Content.image or Content.audio");
@@ -50,7 +52,8 @@ final class Returns {
     var isData =
         !(value instanceof CallToolResult
             || value instanceof InputRequired
-            || value instanceof String);
+            || value instanceof String
+            || isText(value));
     return !isData ? of(value) : isWrapped ? plain(value) : value(value);
   }
 
@@ -62,6 +65,11 @@ final class Returns {
   /** A value that is not an object for the model, even if it is one. */
   static JvmAnswer plain(@Nullable Object value) {
     return new JvmAnswer(Shape.VALUE, Mapper.write(value));
+  }
+
+  /** Whether a value, such as a date, is a string for the model. */
+  private static boolean isText(@Nullable Object value) {
+    return value != null && StringCodec.of(value.getClass()) != null;
   }
 
   /** Parts of a result, and strings among them. */

@@ -35,6 +35,9 @@ class Schema {
   private static final List<Class<?>> NUMBERS =
       List.of(Float.class, Double.class, BigDecimal.class, Number.class);
 
+  /** A generic record may contain itself with other arguments, which have no end. */
+  private static final int MOST_NESTED = 128;
+
   private final Map<String, Object> definitions = new LinkedHashMap<>();
   private final Deque<Type> open = new ArrayDeque<>();
 
@@ -80,7 +83,7 @@ class Schema {
     }
     var definitions = own.remove(DEFINITIONS);
     var whole = Json.object("type", "object", "properties", Map.of(), DEFINITIONS, definitions);
-    property(whole, "result", own, Mapper.classOf(type) == Optional.class, true, null);
+    property(whole, "result", own, OptionalCodec.isOptional(type), true, null);
     return whole;
   }
 
@@ -99,8 +102,8 @@ class Schema {
   }
 
   private Map<String, Object> type(Type type) {
-    if (type instanceof ParameterizedType generic) {
-      return generic((Class<?>) generic.getRawType(), generic.getActualTypeArguments());
+    if (type instanceof ParameterizedType) {
+      return generic(Generic.of(type));
     } else if (type instanceof WildcardType wildcard) {
       return type(wildcard.getUpperBounds()[0]);
     } else if (type instanceof GenericArrayType array) {
@@ -112,13 +115,17 @@ class Schema {
     throw unknown(type);
   }
 
-  private Map<String, Object> generic(Class<?> type, Type[] arguments) {
+  private Map<String, Object> generic(Generic generic) {
+    var type = generic.type();
+    var arguments = generic.arguments();
     if (type == Optional.class) {
-      return type(arguments[0]);
-    } else if (isContainer(type, Map.class) && isKey(arguments[0])) {
-      return Json.object("type", "object", "additionalProperties", item(arguments[1]));
+      return type(arguments.get(0));
+    } else if (isContainer(type, Map.class) && isKey(arguments.get(0))) {
+      return Json.object("type", "object", "additionalProperties", item(arguments.get(1)));
     } else if (isContainer(type, Collection.class)) {
-      return list(arguments[0]);
+      return list(arguments.get(0));
+    } else if (type.isRecord()) {
+      return once(generic, this::alone);
     }
     throw unknown(type);
   }
@@ -145,6 +152,12 @@ class Schema {
       return named("number");
     } else if (type == String.class || type == byte[].class) {
       return named("string");
+    } else if (StringCodec.of(type) != null) {
+      var schema = named("string");
+      schema.putAll(StringCodec.of(type).keywords());
+      return schema;
+    } else if (OptionalCodec.of(type) != null) {
+      return plain(OptionalCodec.of(type).type());
     } else if (type.isEnum()) {
       return Json.object("type", "string", "enum", EnumCodec.names(type));
     } else if (type.isArray()) {
@@ -154,9 +167,9 @@ class Schema {
     } else if (isContainer(type, Collection.class)) {
       return named("array");
     } else if (type.isRecord()) {
-      return once(type, this::alone);
+      return once(Generic.of(type), this::alone);
     } else if (UnionCodec.isUnion(type)) {
-      return once(type, this::union);
+      return once(Generic.of(type), this::union);
     }
     throw unknown(type);
   }
@@ -166,8 +179,9 @@ class Schema {
   }
 
   /** The schema of a record where its union is not expected. Its tag is written all the same. */
-  private Map<String, Object> alone(Class<?> type) {
-    var schema = record(type);
+  private Map<String, Object> alone(Generic record) {
+    var schema = record(record);
+    var type = record.type();
     var tag = UnionCodec.tagFor(type);
     if (isRead && tag != null) {
       Mapper.objectOf(schema.get("properties"))
@@ -176,16 +190,20 @@ class Schema {
     return schema;
   }
 
-  private Map<String, Object> record(Class<?> type) {
-    var schema = object(RecordCodec.of(type).members);
+  private Map<String, Object> record(Generic record) {
+    var type = record.type();
+    if (type.getTypeParameters().length != record.arguments().size()) {
+      throw new InvalidArgumentException(
+          type.getName() + " needs its type arguments, as in " + type.getSimpleName() + "<String>");
+    }
+    var schema = object(RecordCodec.of(type).members(record));
     describe(schema, type.getAnnotation(Description.class));
     return schema;
   }
 
   /** The schema of a class, which is a reference within itself. */
-  private Map<String, Object> once(
-      Class<?> type, Function<Class<?>, Map<String, Object>> schemaOf) {
-    var reference = begin(type, type);
+  private Map<String, Object> once(Generic type, Function<Generic, Map<String, Object>> schemaOf) {
+    var reference = begin(type, type.type());
     if (reference != null) {
       return reference;
     }
@@ -196,7 +214,9 @@ class Schema {
 
   /** Begins the schema of a class, or returns a reference to it if that is within itself. */
   final @Nullable Map<String, Object> begin(Type type, Class<?> plain) {
-    if (open.contains(type)) {
+    if (open.size() == MOST_NESTED) {
+      throw new InvalidArgumentException(type.getTypeName() + " is nested too deeply");
+    } else if (open.contains(type)) {
       return reference(recursive.computeIfAbsent(type, own -> nameOf(plain)));
     }
     open.push(type);
@@ -226,6 +246,7 @@ class Schema {
     var object = Json.object("type", "object", "properties", Map.of());
     for (var member : members) {
       var schema = Failures.at(member.name(), () -> type(member.type()));
+      member.constraints().addTo(schema);
       var isOptional = member.isOptional();
       property(object, member.name(), schema, isOptional, !isOptional, member.description());
     }
@@ -255,10 +276,11 @@ class Schema {
   }
 
   /** One of the records, each with its name in {@code type}. */
-  private Map<String, Object> union(Class<?> type) {
+  private Map<String, Object> union(Generic union) {
+    var type = union.type();
     var schemas = new ArrayList<Object>();
     for (var variant : UnionCodec.of(type).variants.entrySet()) {
-      var record = record(variant.getValue());
+      var record = record(Generic.of(variant.getValue()));
       if (Mapper.objectOf(record.get("properties")).containsKey("type")) {
         throw new InvalidArgumentException(
             variant.getValue().getName()
@@ -288,7 +310,7 @@ class Schema {
 
   /** The schema of a value in a collection, which may be null if it is optional. */
   private Map<String, Object> item(Type type) {
-    return orNull(type(type), Mapper.classOf(type) == Optional.class);
+    return orNull(type(type), OptionalCodec.isOptional(type));
   }
 
   private static Map<String, Object> orNull(Map<String, Object> schema, boolean isNullable) {
@@ -322,7 +344,7 @@ class Schema {
   private static InvalidArgumentException unknown(Type type) {
     return new InvalidArgumentException(
         type.getTypeName()
-            + " has no JSON Schema: use records, sealed interfaces of records, enums, lists, maps, strings and"
-            + " numbers, or pass a schema");
+            + " has no JSON Schema: use records, sealed interfaces of records, enums, lists, maps,"
+            + " strings, numbers, dates and times, pass a schema, or add the tool with Jackson");
   }
 }

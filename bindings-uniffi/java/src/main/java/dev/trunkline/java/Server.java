@@ -121,7 +121,7 @@ public final class Server extends ServerOverloads implements AutoCloseable {
    * @throws InvalidArgumentException if there are none, or one is not valid
    */
   public List<Registration> add(Object features) {
-    return Annotated.add(this, features);
+    return Annotated.add(this, features, null);
   }
 
   /**

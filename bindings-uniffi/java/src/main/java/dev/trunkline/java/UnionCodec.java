@@ -83,7 +83,7 @@ final class UnionCodec {
               ? object.get(variant.getKey()) != null
               : variant.getKey().equals(object.get(tag));
       if (isIt) {
-        return RecordCodec.of(variant.getValue()).read(object);
+        return RecordCodec.of(variant.getValue()).read(object, Generic.of(variant.getValue()));
       }
     }
     if (isOpen) {

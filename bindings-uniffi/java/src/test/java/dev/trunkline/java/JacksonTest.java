@@ -13,10 +13,12 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies;
 import com.fasterxml.jackson.databind.annotation.JsonSerialize;
 import com.fasterxml.jackson.databind.ser.std.ToStringSerializer;
+import jakarta.validation.constraints.Min;
 import java.time.LocalDate;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -126,6 +128,83 @@ class JacksonTest {
         assertEquals("rain\nsun", client.callTool("show").text());
       }
     }
+  }
+
+  static final class Features {
+    @McpTool(description = "")
+    public Weather forecast(
+        Place place, @Min(1) int days, @Description("Its units") @Nullable Unit unit) {
+      return new Weather(place.cityName + " " + unit, days, null);
+    }
+
+    @McpTool(description = "")
+    public List<ContentBlock> show() {
+      return List.of(Content.text("rain"), Content.text("sun"));
+    }
+
+    @McpTool(description = "")
+    public List<Place> places(Context context) {
+      return List.of(new Place());
+    }
+
+    @McpResource(uri = "places://{name}")
+    public Place place(String name) {
+      var place = new Place();
+      place.cityName = name;
+      return place;
+    }
+  }
+
+  @Test
+  void annotatedMethodsHaveTypesOfTheMapper() {
+    try (var server = new Server("weather", "1")) {
+      assertEquals(4, jackson.add(server, new Features()).size());
+      try (var client = Client.connect(Target.server(server))) {
+        var tools = client.listTools().stream().collect(Collectors.toMap(Tool::name, tool -> tool));
+        var properties = Mapper.objectOf(tools.get("forecast").inputSchema().get("properties"));
+        assertEquals(jackson.schema(Place.class).get("properties"), placeIn(properties));
+        assertEquals(
+            Json.parse("{\"type\": \"integer\", \"minimum\": 1, \"maximum\": 2147483647}"),
+            properties.get("days"));
+        assertEquals("Its units", Mapper.objectOf(properties.get("unit")).get("description"));
+        assertEquals(
+            Json.write(jackson.schema(Weather.class)),
+            Json.write(tools.get("forecast").outputSchema()));
+
+        var oslo = Map.of("city_name", "Oslo");
+        var given = Map.of("place", oslo, "days", 3, "unit", "metric");
+        assertEquals(
+            new Weather("Oslo METRIC", 3, null),
+            jackson.callTool(client, "forecast", given, Weather.class));
+        var without = Map.of("place", oslo, "days", 3);
+        assertEquals(
+            new Weather("Oslo null", 3, null),
+            jackson.callTool(client, "forecast", without, Weather.class));
+        var unknown = Map.of("place", Map.of("city_name", "Oslo", "x", 1), "days", 3);
+        var refused = client.callTool("forecast", unknown);
+        assertTrue(refused.text().contains("/place/x: it is not allowed"), refused.text());
+
+        assertEquals("rain\nsun", client.callTool("show").text());
+        assertTrue(client.callTool("places").text().contains("city_name"));
+        var place = (TextResourceContents) client.readResource("places://Oslo").contents().get(0);
+        assertTrue(place.text().contains("\"city_name\":\"Oslo\""), place.text());
+      }
+      var error =
+          assertThrows(
+              InvalidArgumentException.class, () -> jackson.add(server, new WithoutModule()));
+      assertTrue(error.getMessage().startsWith("tool on: $.day.date: "), error.getMessage());
+    }
+  }
+
+  static final class WithoutModule {
+    @McpTool(description = "")
+    public String on(Day day) {
+      return "";
+    }
+  }
+
+  private static @Nullable Object placeIn(Map<String, Object> properties) {
+    return Mapper.objectOf(properties.get("place")).get("properties");
   }
 
   record Reading(
