@@ -23,6 +23,15 @@ import kotlinx.serialization.serializerOrNull
 @Target(AnnotationTarget.CLASS, AnnotationTarget.PROPERTY)
 public annotation class Description(val value: String)
 
+/**
+ * Keywords of JSON Schema for a class or one of its properties, such as `{"minimum": -90, "default": 0}`, in addition to
+ * those of its type, or instead of them. In the schema of a tool, the core checks them.
+ */
+@OptIn(ExperimentalSerializationApi::class)
+@SerialInfo
+@Target(AnnotationTarget.CLASS, AnnotationTarget.PROPERTY)
+public annotation class SchemaKeywords(val json: String)
+
 /** The JSON Schema of a serializable class. */
 internal fun schemaOf(descriptor: SerialDescriptor): JsonObject = SchemaWriter(descriptor).whole()
 
@@ -59,9 +68,15 @@ private class SchemaWriter(private val root: SerialDescriptor, private val isClo
     /** The name of the class, also if this is its nullable form. */
     private val SerialDescriptor.plainName: String get() = if (isNullable) serialName.removeSuffix("?") else serialName
 
-    private fun of(descriptor: SerialDescriptor, description: String? = null, tag: Pair<String, String>? = null): JsonObject {
-        val schema = (known(descriptor.plainName) ?: kind(descriptor, tag)).let { if (descriptor.isNullable) nullable(it) else it }
-        return schema.with("description" to (description ?: descriptor.annotations.description()))
+    private fun of(
+        descriptor: SerialDescriptor,
+        annotations: List<Annotation> = emptyList(),
+        tag: Pair<String, String>? = null,
+    ): JsonObject {
+        val own = known(descriptor.plainName) ?: kind(descriptor, tag)
+        val schema = JsonObject(own + descriptor.annotations.keywords() + annotations.keywords())
+        val description = annotations.description() ?: descriptor.annotations.description()
+        return (if (descriptor.isNullable) nullable(schema) else schema).with("description" to description)
     }
 
     private fun kind(descriptor: SerialDescriptor, tag: Pair<String, String>?): JsonObject = when (descriptor.kind) {
@@ -119,6 +134,9 @@ private class SchemaWriter(private val root: SerialDescriptor, private val isClo
         "kotlin.UShort" -> integer(0, UShort.MAX_VALUE.toLong())
         "kotlin.UInt" -> integer(0, UInt.MAX_VALUE.toLong())
         "kotlin.ULong" -> type("integer").with("minimum" to 0)
+        "kotlin.time.Instant", "kotlinx.datetime.Instant" -> type("string").with("format" to "date-time")
+        "kotlinx.datetime.LocalDate" -> type("string").with("format" to "date")
+        "kotlin.uuid.Uuid" -> type("string").with("format" to "uuid")
         else -> null
     }
 
@@ -131,8 +149,7 @@ private class SchemaWriter(private val root: SerialDescriptor, private val isClo
         val tagged = if (tag == null) NOTHING else objectOf(tag.first to objectOf("const" to tag.second))
         val properties =
             elements.associate { index ->
-                val description = descriptor.getElementAnnotations(index).description()
-                descriptor.getElementName(index) to of(descriptor.getElementDescriptor(index), description)
+                descriptor.getElementName(index) to of(descriptor.getElementDescriptor(index), descriptor.getElementAnnotations(index))
             }
         val required = elements.filterNot(descriptor::isElementOptional).map(descriptor::getElementName)
         return objectSchema(tagged + properties, tagged.keys + required).with("additionalProperties" to false.takeIf { isClosed })
@@ -170,6 +187,12 @@ private class SchemaWriter(private val root: SerialDescriptor, private val isClo
     }
 
     private fun List<Annotation>.description(): String? = filterIsInstance<Description>().firstOrNull()?.value
+
+    private fun List<Annotation>.keywords(): JsonObject {
+        val text = filterIsInstance<SchemaKeywords>().firstOrNull()?.json ?: return NOTHING
+        val keywords = runCatching { json.parseToJsonElement(text) }.getOrNull()
+        return keywords as? JsonObject ?: throw InvalidArgumentException("@SchemaKeywords needs a JSON object, and has $text")
+    }
 }
 
 private const val DEFINITIONS = "\$defs"

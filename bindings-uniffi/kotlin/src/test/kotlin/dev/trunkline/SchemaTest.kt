@@ -20,6 +20,9 @@ import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
 import kotlin.test.assertFalse
 import kotlin.test.assertTrue
+import kotlin.time.Instant
+import kotlin.uuid.ExperimentalUuidApi
+import kotlin.uuid.Uuid
 
 class SchemaTest {
     @Serializable
@@ -204,6 +207,67 @@ class SchemaTest {
                 "big" to """{"type":"integer","minimum":0}""",
             )
         assertEquals(expected, properties.mapValues { it.value.toString() })
+    }
+
+    @OptIn(ExperimentalUuidApi::class)
+    @Serializable
+    class Formats(val at: Instant, val id: Uuid?)
+
+    @Test
+    fun `strings have their format`() {
+        val properties = schemaOf(serializer<Formats>().descriptor).getValue("properties") as JsonObject
+        val expected =
+            mapOf(
+                "at" to """{"type":"string","format":"date-time"}""",
+                "id" to """{"anyOf":[{"type":"string","format":"uuid"},{"type":"null"}]}""",
+            )
+        assertEquals(expected, properties.mapValues { it.value.toString() })
+    }
+
+    @Serializable
+    class Position(
+        @SchemaKeywords("""{"minimum": -90, "maximum": 90}""") val latitude: Double,
+        @Description("Where") @SchemaKeywords("""{"pattern": "^[a-z]+$"}""") val name: String? = null,
+        @SchemaKeywords("""{"minimum": 1, "default": 7}""") val days: Int = 7,
+        @SchemaKeywords("""{"maxItems": 2}""") val codes: List<Code> = listOf(),
+    )
+
+    @Serializable
+    @JvmInline
+    @SchemaKeywords("""{"minLength": 2}""")
+    value class Code(val text: String)
+
+    @Serializable
+    class Misspelled(@SchemaKeywords("minimum: 1") val days: Int)
+
+    @Test
+    fun `keywords are added, and checked`() = runBlocking {
+        val properties = schemaOf(serializer<Position>().descriptor).getValue("properties") as JsonObject
+        val expected =
+            mapOf(
+                "latitude" to """{"type":"number","minimum":-90,"maximum":90}""",
+                "name" to """{"anyOf":[{"type":"string","pattern":"^[a-z]+$"},{"type":"null"}],"description":"Where"}""",
+                "days" to """{"type":"integer","minimum":1,"maximum":2147483647,"default":7}""",
+                "codes" to """{"type":"array","items":{"type":"string","minLength":2},"maxItems":2}""",
+            )
+        assertEquals(expected, properties.mapValues { it.value.toString() })
+        val error = assertFailsWith<InvalidArgumentException> { schemaOf(serializer<Misspelled>().descriptor) }
+        assertEquals("@SchemaKeywords needs a JSON object, and has minimum: 1", error.message)
+        val server = server("test", "1.0") { tool<Position>("days") { it.days } }
+        val calls =
+            mapOf(
+                """{"latitude":90}""" to false,
+                """{"latitude":90.5}""" to true,
+                """{"latitude":0,"name":"A"}""" to true,
+                """{"latitude":0,"days":0}""" to true,
+                """{"latitude":0,"codes":["NO","N"]}""" to true,
+            )
+        Client.connect(server).use { client ->
+            for ((arguments, isError) in calls) {
+                assertEquals(isError, client.callTool("days", json.parseToJsonElement(arguments) as JsonObject).isError, arguments)
+            }
+        }
+        server.close()
     }
 
     @Test
