@@ -19,6 +19,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,11 +36,29 @@ public final class McpServlet extends HttpServlet {
   private static final Set<String> SINGLE = Set.of("content-type", "access-control-allow-origin");
   private static final String FAILURE = McpServlet.class.getName() + ".failure";
 
+  /** What a captured task runs on this thread. */
+  private static final ThreadLocal<Runnable> TASK = new ThreadLocal<>();
+
   private final transient HttpEndpoint endpoint;
+  private final transient UnaryOperator<Runnable> taskDecorator;
 
   /** A servlet for the requests of an endpoint, which closes with it. */
   public McpServlet(HttpEndpoint endpoint) {
+    this(endpoint, task -> task);
+  }
+
+  /**
+   * A servlet whose handlers run with the context of the container's thread, such as the caller's
+   * identity. Each request passes a task to {@code taskDecorator} on that thread. What it returns
+   * runs on the threads of the handlers, around each of them.
+   *
+   * <pre>{@code
+   * new McpServlet(endpoint, task -> new DelegatingSecurityContextRunnable(task));
+   * }</pre>
+   */
+  public McpServlet(HttpEndpoint endpoint, UnaryOperator<Runnable> taskDecorator) {
     this.endpoint = endpoint;
+    this.taskDecorator = taskDecorator;
   }
 
   @Override
@@ -63,6 +83,7 @@ public final class McpServlet extends HttpServlet {
         request.getRemoteAddr(),
         headersOf(request),
         request.getInputStream(),
+        captured(),
         (status, headers, isEmpty) -> {
           start(response, status, headers);
           response.flushBuffer();
@@ -83,6 +104,7 @@ public final class McpServlet extends HttpServlet {
             request.getRemoteAddr(),
             headersOf(request),
             request.getInputStream(),
+            captured(),
             new Output(response));
     context.addListener(new Disconnection(handled));
     handled.whenComplete(
@@ -95,6 +117,19 @@ public final class McpServlet extends HttpServlet {
             responding.run();
           }
         });
+  }
+
+  /** Captures the context of this thread. */
+  private Consumer<Runnable> captured() {
+    var decorated = taskDecorator.apply(() -> TASK.get().run());
+    return task -> {
+      TASK.set(task);
+      try {
+        decorated.run();
+      } finally {
+        TASK.remove();
+      }
+    };
   }
 
   private static void end(

@@ -25,6 +25,7 @@ import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.Runnable
 import kotlinx.coroutines.SupervisorJob
 import kotlinx.coroutines.asContextElement
+import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.runInterruptible
@@ -38,6 +39,7 @@ import java.util.concurrent.Executor
 import java.util.concurrent.RejectedExecutionException
 import java.util.function.Consumer
 import java.util.function.Function
+import kotlin.coroutines.AbstractCoroutineContextElement
 import kotlin.coroutines.CoroutineContext
 import kotlin.coroutines.EmptyCoroutineContext
 
@@ -185,10 +187,23 @@ internal suspend fun Threads.opened(open: Callable<*>): Any? {
 
 internal fun Jvm.running(handler: JvmHandler): Handler = { body: JsonElement ->
     val context: Context = this
+    val surroundings = currentCoroutineContext()[Surroundings]
     runInterruptible {
         context.thread = Thread.currentThread()
-        handler.handle(JvmCall(this@running, context), plain(body))
+        val handle = { handler.handle(JvmCall(this@running, context), plain(body)) }
+        if (surroundings == null) handle() else surroundings.around(handle)
     }.answer
+}
+
+/** Runs a task with what the program has captured on the thread of a request, such as its logging context. */
+internal class Surroundings(private val run: Consumer<Runnable>) : AbstractCoroutineContextElement(Key) {
+    fun <T : Any> around(work: () -> T): T {
+        var result: T? = null
+        run.accept { result = work() }
+        return checkNotNull(result) { "the task decorator did not run its task" }
+    }
+
+    companion object Key : CoroutineContext.Key<Surroundings>
 }
 
 internal fun Threads.running(functions: Map<String, JvmFunction>): Map<String, suspend (JsonObject) -> JsonObject> =

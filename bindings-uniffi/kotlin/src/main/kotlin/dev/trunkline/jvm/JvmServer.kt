@@ -16,6 +16,7 @@ import dev.trunkline.chunks
 import dev.trunkline.decoded
 import dev.trunkline.toHandler
 import kotlinx.coroutines.future.await
+import kotlinx.coroutines.withContext
 import java.io.IOException
 import java.io.InputStream
 import java.io.OutputStream
@@ -24,6 +25,7 @@ import java.util.concurrent.Callable
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.Executor
 import java.util.function.BiConsumer
+import java.util.function.Consumer
 import kotlin.time.Duration.Companion.milliseconds
 
 /** A server. */
@@ -130,7 +132,7 @@ internal class JvmEndpoint internal constructor(private val jvm: Jvm, private va
         public fun start(status: Int, headers: List<Map.Entry<String, String>>, isEmpty: Boolean): OutputStream
     }
 
-    /** Answers a request on this thread. */
+    /** Answers a request on this thread. [around] runs the handlers that it leads to. */
     @Throws(IOException::class)
     public fun handle(
         method: String,
@@ -139,10 +141,11 @@ internal class JvmEndpoint internal constructor(private val jvm: Jvm, private va
         remoteAddress: String?,
         headers: List<Map.Entry<String, String>>,
         body: InputStream,
+        around: Consumer<Runnable>,
         start: Start,
     ): Unit = jvm.blocking {
         val request = HttpRequest(method, path, headers.map { it.key to it.value }, body.chunks(), query, remoteAddress)
-        endpoint.handle(request).use { response ->
+        withContext(Surroundings(around)) { endpoint.handle(request) }.use { response ->
             val output = start.start(response.status, response.headers.map { SimpleEntry(it.first, it.second) }, response.isEmpty)
             response.body.collect {
                 output.write(it)
@@ -159,7 +162,7 @@ internal class JvmEndpoint internal constructor(private val jvm: Jvm, private va
         public fun write(chunk: ByteArray): CompletableFuture<Void?>
     }
 
-    /** Answers a request. Reads its body on this thread, and writes the response on those of the library. */
+    /** As [handle], but writes the response on threads of the library. */
     public fun handleAsync(
         method: String,
         path: String,
@@ -167,10 +170,11 @@ internal class JvmEndpoint internal constructor(private val jvm: Jvm, private va
         remoteAddress: String?,
         headers: List<Map.Entry<String, String>>,
         body: InputStream,
+        around: Consumer<Runnable>,
         output: Output,
     ): CompletableFuture<Void?> = jvm.future {
         val request = HttpRequest(method, path, headers.map { it.key to it.value }, body.chunks(), query, remoteAddress)
-        endpoint.handle(request).use { response ->
+        withContext(Surroundings(around)) { endpoint.handle(request) }.use { response ->
             output.start(response.status, response.headers.map { SimpleEntry(it.first, it.second) })
             if (!response.isEmpty) {
                 // The headers, before the first chunk of a stream.

@@ -9,6 +9,7 @@ import dev.trunkline.java.Server;
 import java.util.Arrays;
 import org.springframework.aop.scope.ScopedProxyUtils;
 import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -17,6 +18,7 @@ import org.springframework.boot.context.properties.EnableConfigurationProperties
 import org.springframework.boot.web.servlet.ServletRegistrationBean;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
+import org.springframework.core.task.TaskDecorator;
 import org.springframework.util.ReflectionUtils;
 
 /**
@@ -45,12 +47,19 @@ public class TrunklineAutoConfiguration {
                 .allowedOrigins(properties.allowedOrigins()));
   }
 
-  /** The servlet, at the path of the properties and below it. */
+  /**
+   * The servlet, at the path of the properties and below it. Its handlers have the security context
+   * and logging context of the request, what Micrometer propagates, and what beans of {@link
+   * TaskDecorator} add.
+   */
   @Bean
   public ServletRegistrationBean<McpServlet> trunklineServlet(
-      HttpEndpoint endpoint, TrunklineProperties properties) {
+      HttpEndpoint endpoint,
+      TrunklineProperties properties,
+      ObjectProvider<TaskDecorator> taskDecorators) {
     var path = properties.path().replaceAll("/+$", "");
-    return new ServletRegistrationBean<>(new McpServlet(endpoint), path + "/*");
+    var decorator = ContextPropagation.taskDecorator(taskDecorators.orderedStream().toList());
+    return new ServletRegistrationBean<>(new McpServlet(endpoint, decorator), path + "/*");
   }
 
   /** Closes the endpoint as the web server begins to wait for streams, which clients keep open. */

@@ -121,7 +121,7 @@ class TrunklineAutoConfigurationTest {
     }
   }
 
-  private static void withApplication(
+  static void withApplication(
       Map<String, Object> properties, Trial trial, Class<?>... sources) {
     var builder =
         new SpringApplicationBuilder(sources)
@@ -132,7 +132,7 @@ class TrunklineAutoConfigurationTest {
     }
   }
 
-  private interface Trial {
+  interface Trial {
     void run(String url);
   }
 
