@@ -1,25 +1,17 @@
 package dev.trunkline.java.spring;
 
 import dev.trunkline.java.HttpEndpoint;
-import dev.trunkline.java.McpPrompt;
-import dev.trunkline.java.McpResource;
 import dev.trunkline.java.McpServlet;
-import dev.trunkline.java.McpTool;
 import dev.trunkline.java.Server;
-import java.util.Arrays;
-import org.springframework.aop.scope.ScopedProxyUtils;
-import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
-import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.web.servlet.ServletRegistrationBean;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Import;
 import org.springframework.core.task.TaskDecorator;
-import org.springframework.util.ReflectionUtils;
 
 /**
  * Serves the features of beans over HTTP. A {@link Server} bean replaces the server, for its
@@ -27,15 +19,8 @@ import org.springframework.util.ReflectionUtils;
  */
 @AutoConfiguration
 @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.SERVLET)
-@EnableConfigurationProperties(TrunklineProperties.class)
+@Import(ServerConfiguration.class)
 public class TrunklineAutoConfiguration {
-  /** The server, if the program has none. */
-  @Bean
-  @ConditionalOnMissingBean
-  public Server trunklineServer(TrunklineProperties properties) {
-    return new Server(properties.name(), properties.version());
-  }
-
   /** The endpoint, if the program has none. */
   @Bean
   @ConditionalOnMissingBean
@@ -66,29 +51,6 @@ public class TrunklineAutoConfiguration {
   @Bean
   public SmartLifecycle trunklineShutdown(HttpEndpoint endpoint) {
     return new Shutdown(endpoint);
-  }
-
-  /** Adds the annotated methods of all beans once they exist. */
-  @Bean
-  public SmartInitializingSingleton trunklineFeatures(Server server, ListableBeanFactory beans) {
-    return () -> {
-      for (var name : beans.getBeanDefinitionNames()) {
-        // Of a bean with a scope, its proxy is added.
-        var type = ScopedProxyUtils.isScopedTarget(name) ? null : beans.getType(name, false);
-        if (type != null && hasFeatures(type)) {
-          server.add(beans.getBean(name));
-        }
-      }
-    };
-  }
-
-  private static boolean hasFeatures(Class<?> type) {
-    return Arrays.stream(ReflectionUtils.getAllDeclaredMethods(type))
-        .anyMatch(
-            method ->
-                method.isAnnotationPresent(McpTool.class)
-                    || method.isAnnotationPresent(McpResource.class)
-                    || method.isAnnotationPresent(McpPrompt.class));
   }
 
   private static final class Shutdown implements SmartLifecycle {

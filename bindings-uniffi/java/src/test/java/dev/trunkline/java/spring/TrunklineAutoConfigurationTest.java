@@ -1,9 +1,14 @@
 package dev.trunkline.java.spring;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.PropertyNamingStrategies;
 import dev.trunkline.java.Client;
+import dev.trunkline.java.InvalidArgumentException;
+import dev.trunkline.java.Jackson;
 import dev.trunkline.java.McpTool;
 import dev.trunkline.java.Server;
 import dev.trunkline.java.SubscriptionFilter;
@@ -121,8 +126,7 @@ class TrunklineAutoConfigurationTest {
     }
   }
 
-  static void withApplication(
-      Map<String, Object> properties, Trial trial, Class<?>... sources) {
+  static void withApplication(Map<String, Object> properties, Trial trial, Class<?>... sources) {
     var builder =
         new SpringApplicationBuilder(sources)
             .properties(properties)
@@ -164,6 +168,62 @@ class TrunklineAutoConfigurationTest {
         },
         Application.class,
         WithServer.class);
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class WithJackson {
+    @Bean
+    Jackson jackson() {
+      return new Jackson(
+          new ObjectMapper().setPropertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE));
+    }
+
+    @Bean
+    Places places() {
+      return new Places();
+    }
+  }
+
+  record Place(String cityName) {}
+
+  static class Places {
+    @McpTool(description = "Tells a place")
+    public Place place() {
+      return new Place("Oslo");
+    }
+  }
+
+  @Test
+  void aBeanOfJacksonReadsAndWrites() {
+    withApplication(
+        Map.of(),
+        url -> {
+          try (var client = Client.connect(url + "/mcp")) {
+            assertEquals(Map.of("city_name", "Oslo"), client.callTool("place").structuredContent());
+          }
+        },
+        Application.class,
+        WithJackson.class);
+  }
+
+  @Test
+  void propertiesAreOptionsOfTheServer() {
+    for (var wrong :
+        Map.of(
+                "trunkline.store", "nowhere:",
+                "trunkline.drain-deadline", "-1s")
+            .entrySet()) {
+      var error =
+          assertThrows(
+              Exception.class,
+              () ->
+                  withApplication(
+                      Map.of(wrong.getKey(), wrong.getValue()), url -> {}, Application.class));
+      while (error.getCause() instanceof Exception cause) {
+        error = cause;
+      }
+      assertTrue(error instanceof InvalidArgumentException, error.toString());
+    }
   }
 
   @Test
