@@ -409,7 +409,7 @@ async fn changes_of_all_servers_arrive_through_the_subscriptions_of_the_group() 
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_server_that_hangs_keeps_neither_lists_nor_the_end_waiting() {
     let silent = Server::builder("silent", "1.0.0")
         .tool("none", "Not listed.", async || "none")
