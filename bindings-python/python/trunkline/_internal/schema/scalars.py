@@ -22,7 +22,7 @@ def scalar(tp: Any) -> Node | None:
     if tp is int:
         return Node({"type": "integer"}, _integer, plain=True)
     if tp is float:
-        return Node({"type": "number"}, float, plain=True)
+        return Node({"type": "number"}, _number, plain=True)
     if tp is bytes:
         return Node({"type": "string", "contentEncoding": "base64"}, decode_base64)
     match getattr(tp, "__module__", None), getattr(tp, "__qualname__", None):
@@ -81,6 +81,12 @@ def _integer(value: Any) -> int:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     raise ValueError(f"{value!r} is not an integer")
+
+
+def _number(value: Any) -> float:
+    number = float(value)
+    # An integer that no float represents, such as 2^53 + 1, stays an int.
+    return number if number == value else value
 
 
 def _text(form: str, convert: Callable[[str], Any]) -> Node:
