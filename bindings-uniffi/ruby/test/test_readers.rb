@@ -135,7 +135,7 @@ class TestReaders < TrunklineTest
         [seen, judged].each(&:clear)
         refused = refusal(call.call(name, row["sent"]))
         # An object of types has no other members.
-        next if name == "types" && refused&.include?("is not allowed")
+        next if name == "types" && refused&.end_with?("not allowed")
 
         check(row, "the handler of #{name}", seen.first&.transform_keys(&:name), refused)
         check(row, "middleware", judged.first, refused)
