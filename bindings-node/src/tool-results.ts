@@ -36,6 +36,7 @@ function checked(result: CallToolResult): CallToolResult {
   const sent: { content?: unknown; isError?: unknown } = result;
   const content = (sent.content ??= []);
   if (sent.isError === null) delete sent.isError;
+  if (!["boolean", "undefined"].includes(typeof sent.isError)) throw new TransportError("invalid tool result: isError is not a boolean");
   if (!Array.isArray(content)) throw new TransportError("invalid tool result: content is not an array");
   const odd = content.findIndex((block: unknown) => typeof block !== "object" || block === null);
   if (odd >= 0) throw new TransportError(`invalid tool result: content[${odd}] is not an object`);
@@ -48,5 +49,6 @@ function withText(result: CallToolResult): CallToolResult {
 }
 
 function textOf({ content }: CallToolResult): string {
-  return content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+  // A peer may have left out the text.
+  return content.flatMap((block) => (block.type === "text" && typeof (block.text as unknown) === "string" ? [block.text] : [])).join("\n");
 }

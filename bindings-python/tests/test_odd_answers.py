@@ -1,17 +1,18 @@
-"""Responses that are odd but clear, which every language reads alike: `tests/odd-answers.json`."""
+"""Odd responses, of which every language makes the same: `tests/odd-answers.json`."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support import run
-from trunkline import Client
+from support import run, until
+from trunkline import Client, TransportError
 
 TABLE: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[2] / "tests" / "odd-answers.json").read_text(encoding="utf-8")
@@ -21,10 +22,10 @@ HELLO = {"protocolVersion": "2025-11-25", "capabilities": CAPABILITIES, "serverI
 
 
 class Odd:
-    """The transport to a server that answers `initialize`, and anything else with one result."""
+    """The transport to a server that answers as the row says."""
 
-    def __init__(self, result: str) -> None:
-        self._result = result
+    def __init__(self, row: dict[str, Any]) -> None:
+        self._results = {"initialize": json.dumps(HELLO), "tools/list": row.get("tools"), row["method"]: row["result"]}
         self._answers: asyncio.Queue[str] = asyncio.Queue()
 
     async def connect(self) -> None:
@@ -33,8 +34,8 @@ class Odd:
     async def send(self, message: str) -> None:
         request = json.loads(message)
         if "id" in request:
-            result = json.dumps(HELLO) if request["method"] == "initialize" else self._result
-            self._answers.put_nowait(f'{{"jsonrpc":"2.0","id":{json.dumps(request["id"])},"result":{result}}}')
+            head = f'{{"jsonrpc":"2.0","id":{json.dumps(request["id"])}'
+            self._answers.put_nowait(f'{head},"result":{self._results[request["method"]]}}}')
 
     async def receive(self) -> str:
         return await self._answers.get()
@@ -43,14 +44,18 @@ class Odd:
         pass
 
 
+async def connected(client: Client) -> dict[str, Any]:
+    return {"server": client.server_info.name if client.server_info else None, "revision": client.revision}
+
+
 async def called(client: Client) -> dict[str, Any]:
     result = await client.call_tool("t")
-    return {"text": result.text, "isError": result.is_error}
+    return {"text": result.text, "isError": result.is_error, "blocks": len(result.content)}
 
 
 async def got(client: Client) -> dict[str, Any]:
     messages: list[Any] = list((await client.get_prompt("p")).messages)
-    return {"texts": [message.content.text for message in messages]}
+    return {"texts": [getattr(message.content, "text", None) for message in messages]}
 
 
 async def read(client: Client) -> dict[str, Any]:
@@ -72,6 +77,8 @@ def listed(list_all: Callable[[Client], Awaitable[list[Any]]]) -> Callable[[Clie
 
 
 READERS: dict[str, Callable[[Client], Awaitable[dict[str, Any]]]] = {
+    "initialize": connected,
+    "server/discover": connected,
     "tools/call": called,
     "tools/list": listed(Client.list_tools),
     "resources/list": listed(Client.list_resources),
@@ -84,9 +91,28 @@ READERS: dict[str, Callable[[Client], Awaitable[dict[str, Any]]]] = {
 
 
 @pytest.mark.parametrize("row", TABLE, ids=[f"{row['method']}: {row['what']}" for row in TABLE])
-def test_an_odd_but_clear_response_is_read(row: dict[str, Any]) -> None:
-    async def check() -> None:
-        async with Client(Odd(row["result"]), revision="2025-11-25") as client:
-            assert await READERS[row["method"]](client) == row["reads"]
+def test_every_odd_response_has_one_verdict(row: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
+    method = row["method"]
+    # A client with a given revision needs no discovery.
+    revision = None if method == "server/discover" else "2025-11-25"
 
-    run(check())
+    async def check() -> None:
+        async with Client(Odd(row), revision=revision) as client:
+            if "tools" in row:
+                await client.list_tools()
+            found = await READERS[method](client)
+            assert {name: found[name] for name in row.get("reads", {})} == row.get("reads")
+            if "warns" in row:
+                await until(lambda: any(holds(text, row["warns"]) for text in caplog.messages), str(row["warns"]))
+            else:
+                assert not caplog.messages
+
+    if "refused" not in row:
+        run(check())
+        return
+    with pytest.raises(TransportError, match=re.escape(row["refused"])):
+        run(check())
+
+
+def holds(text: str, parts: list[str]) -> bool:
+    return all(part in text for part in parts)

@@ -2,6 +2,7 @@
 
 require "bigdecimal"
 require "socket"
+require "timeout"
 require_relative "helper"
 
 # What peers send, as all languages read it: the tables of `tests/`.
@@ -13,7 +14,7 @@ class TestReaders < TrunklineTest
 
   # The transport to a server that answers `initialize`, and other methods with texts.
   class Scripted
-    HELLO = '{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{},"prompts":{},"completions":{}},"serverInfo":{"name":"scripted","version":"1"}}'
+    HELLO = '{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{},"prompts":{},"completions":{}},"serverInfo":{"name":"odd","version":"1"}}'
 
     attr_reader :results
 
@@ -34,32 +35,63 @@ class TestReaders < TrunklineTest
     def close = @answers.close
   end
 
-  def scripted(results)
+  def scripted(results, revision: "2025-11-25")
     transport = Scripted.new(results)
-    (@opened = @opened.to_a) << (client = Trunkline::Client.connect(transport, revision: "2025-11-25", reconnect: false))
+    (@opened = @opened.to_a) << (client = Trunkline::Client.connect(transport, revision: revision, reconnect: false))
     [client, transport]
   end
 
+  CONNECTED = ->(client) { { "server" => client.server_info&.name, "revision" => client.revision } }
+
   # What a client makes of the results, as the table has it.
   READS = {
-    "tools/call" => ->(client) { client.call_tool("t").then { |result| { "text" => result.text, "isError" => result.is_error || false } } },
+    "initialize" => CONNECTED,
+    "server/discover" => CONNECTED,
+    "tools/call" => lambda { |client|
+      client.call_tool("t").then { |result| { "text" => result.text, "isError" => result.is_error || false, "blocks" => result.content.length } }
+    },
     "tools/list" => ->(client) { { "names" => client.list_tools.map(&:name) } },
     "resources/list" => ->(client) { { "names" => client.list_resources.map(&:name) } },
     "resources/templates/list" => ->(client) { { "names" => client.list_resource_templates.map(&:name) } },
     "prompts/list" => ->(client) { { "names" => client.list_prompts.map(&:name) } },
-    "prompts/get" => ->(client) { { "texts" => client.get_prompt("p").messages.map { |message| message.content.text } } },
+    "prompts/get" => ->(client) { { "texts" => client.get_prompt("p").messages.map { |message| message.content["text"] } } },
     "resources/read" => ->(client) { { "texts" => client.read_resource("a:b").contents.map { |one| one.blob || one.text } } },
     "completion/complete" => lambda { |client|
       { "values" => client.complete(Trunkline::PromptReference.new(name: "p"), { name: "a", value: "x" }).completion.values }
     }
   }.freeze
 
-  def test_odd_but_clear_answers_are_read
-    assert_operator ANSWERS.length, :>=, 19
+  # Keeps log records.
+  class Records < Thread::Queue
+    alias warn push
+  end
+
+  def test_every_odd_response_has_one_verdict
+    assert_operator ANSWERS.length, :>=, 100
+    records = Trunkline.logger = Records.new
     ANSWERS.each do |row|
-      client, = scripted(row["method"] => row["result"])
-      assert_equal row["reads"], READS.fetch(row["method"]).call(client), row["what"]
+      records.clear
+      if row["refused"]
+        error = assert_raises(Trunkline::TransportError, row["what"]) { read(row) }
+        assert_includes error.message, row["refused"], row["what"]
+      else
+        assert_equal row["reads"], read(row).slice(*row["reads"].keys), row["what"]
+        warning = Timeout.timeout(10) { records.pop } if row["warns"]
+        row["warns"]&.each { |part| assert_includes warning.to_s, part, row["what"] }
+        assert_empty records, row["what"]
+      end
     end
+  ensure
+    Trunkline.logger = nil
+  end
+
+  def read(row)
+    # A client with a given revision needs no discovery.
+    client, = scripted({ "tools/list" => row["tools"], row["method"] => row["result"] }, revision: ("2025-11-25" unless row["method"] == "server/discover"))
+    client.list_tools if row["tools"]
+    READS.fetch(row["method"]).call(client)
+  ensure
+    client&.close
   end
 
   # The members that the schema has. Numbers are exact: 5.0 is 5, but infinity is not 1e400.
@@ -151,7 +183,7 @@ class TestReaders < TrunklineTest
   end
 
   def test_clients_see_the_content_that_was_validated
-    client, transport = scripted("tools/list" => JSON.generate({ tools: [{ name: "pay", inputSchema: { type: "object" }, outputSchema: SCHEMA }] }))
+    client, transport = scripted({ "tools/list" => JSON.generate({ tools: [{ name: "pay", inputSchema: { type: "object" }, outputSchema: SCHEMA }] }) })
     client.list_tools
     READERS["cases"].each do |row|
       transport.results["tools/call"] = %({"content":[],"structuredContent":#{row["sent"]}})

@@ -10,7 +10,7 @@ module Trunkline
   # Content with text blocks.
   module HasText
     # @return [String] the text blocks, joined by newlines
-    def text = Array(content).grep(TextContent).map(&:text).join("\n")
+    def text = Array(content).grep(TextContent).map(&:text).grep(String).join("\n")
   end
 
   # A value that must stay secret.

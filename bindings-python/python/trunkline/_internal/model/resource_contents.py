@@ -65,6 +65,8 @@ class ResourceContents(_Contents):
         text, blob = json.get("text"), json.get("blob")
         if not isinstance(text if blob is None else blob, str):
             raise TypeError("the contents of a resource have neither text nor blob")
+        # Some servers write an empty text next to the bytes.
+        text = text if blob is None else None
         return cls(text, blob=blob, uri=string_of(json, "uri"), mime_type=json.get("mimeType"), meta=json.get("_meta"))
 
     def to_json(self) -> dict[str, Any]:
