@@ -18,6 +18,8 @@ import kotlinx.serialization.json.JsonNull
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.JsonTransformingSerializer
+import kotlinx.serialization.json.doubleOrNull
+import kotlin.math.truncate
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
 
@@ -96,9 +98,30 @@ internal object OrFalseSerializer : JsonTransformingSerializer<String>(String.se
     override fun transformSerialize(element: JsonElement): JsonElement = if (element == JsonPrimitive("")) JsonPrimitive(false) else element
 }
 
+/** Reads numbers of peers: one that is beyond the type is the nearest that it holds. */
+internal abstract class NearestSerializer<T : Any>(private val exact: KSerializer<T>, private val nearest: (Double) -> T?) :
+    KSerializer<T> by exact {
+    override fun deserialize(decoder: Decoder): T {
+        if (decoder !is JsonDecoder) return exact.deserialize(decoder)
+        val element = decoder.decodeJsonElement()
+        return try {
+            decoder.json.decodeFromJsonElement(exact, element)
+        } catch (error: SerializationException) {
+            val number = (element as? JsonPrimitive)?.takeUnless { it.isString }?.doubleOrNull ?: throw error
+            nearest(number) ?: throw error
+        }
+    }
+}
+
+internal object IntegerSerializer :
+    NearestSerializer<Long>(Long.serializer(), { number -> number.toLong().takeIf { number == truncate(number) } })
+
+internal object NumberSerializer :
+    NearestSerializer<Double>(Double.serializer(), { it.coerceIn(-Double.MAX_VALUE, Double.MAX_VALUE) })
+
 /** A time in whole milliseconds. */
 internal object MillisecondsSerializer :
-    ConvertingSerializer<Duration, Long>("Milliseconds", Long.serializer(), Duration::wholeMilliseconds, { it.milliseconds })
+    ConvertingSerializer<Duration, Long>("Milliseconds", IntegerSerializer, Duration::wholeMilliseconds, { it.milliseconds })
 
 /** An error of the core. */
 internal object ExceptionSerializer :

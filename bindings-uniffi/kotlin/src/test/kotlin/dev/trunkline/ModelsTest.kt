@@ -1,6 +1,7 @@
 package dev.trunkline
 
 import kotlinx.serialization.KSerializer
+import kotlinx.serialization.SerializationException
 import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonNull
@@ -12,9 +13,11 @@ import kotlinx.serialization.json.jsonObject
 import java.io.File
 import kotlin.test.Test
 import kotlin.test.assertEquals
+import kotlin.test.assertFailsWith
 import kotlin.test.assertIs
 import kotlin.test.assertNull
 import kotlin.test.assertTrue
+import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 
@@ -33,6 +36,18 @@ class ModelsTest {
     fun `unknown members are tolerated`() {
         val tool = json.decodeFromString<Tool>("""{"name": "a", "inputSchema": {}, "later": 1}""")
         assertEquals(Tool(name = "a", inputSchema = NOTHING), tool)
+    }
+
+    @Test
+    fun `huge numbers of peers are the largest of their type`() {
+        for (huge in listOf("9".repeat(400), "1e400")) {
+            assertEquals(Long.MAX_VALUE, json.decodeFromString<Resource>("""{"uri": "a:b", "name": "r", "size": $huge}""").size)
+            assertEquals(Long.MIN_VALUE, json.decodeFromString<Resource>("""{"uri": "a:b", "name": "r", "size": -$huge}""").size)
+            assertEquals(Duration.INFINITE, json.decodeFromString<ListToolsResult>("""{"tools": [], "ttlMs": $huge}""").ttl)
+            assertEquals(-Double.MAX_VALUE, json.decodeFromString<Progress>("""{"progress": -$huge}""").progress)
+        }
+        assertEquals(5, json.decodeFromString<Resource>("""{"uri": "a:b", "name": "r", "size": 5.0}""").size)
+        assertFailsWith<SerializationException> { json.decodeFromString<Resource>("""{"uri": "a:b", "name": "r", "size": 1.5}""") }
     }
 
     @Test

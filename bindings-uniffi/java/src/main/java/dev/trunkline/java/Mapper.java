@@ -182,7 +182,7 @@ final class Mapper {
         && (type.isPrimitive() || Number.class.isAssignableFrom(type))) {
       return number(number, type);
     } else if (type == Duration.class && json instanceof Number number) {
-      return Duration.ofMillis(number.longValue());
+      return Duration.ofMillis((Long) number(number, Long.class));
     } else if (Map.class.isAssignableFrom(type) || Collection.class.isAssignableFrom(type)) {
       return generic(json, type, new Type[] {Object.class, Object.class});
     } else if (type.isRecord()) {
@@ -221,6 +221,20 @@ final class Mapper {
       throw new IllegalArgumentException(
           "it must be " + nameOf(type) + ", and is " + number, excess);
     }
+  }
+
+  /** Returns the nearest number that a member of a message holds. */
+  static Number nearest(Number number, Type type) {
+    var nearest = number.doubleValue();
+    if (type == double.class || type == Double.class) {
+      return Math.max(-Double.MAX_VALUE, Math.min(nearest, Double.MAX_VALUE));
+    }
+    var isInteger = type == long.class || type == Long.class || type == Duration.class;
+    if (isInteger && Math.abs(nearest) >= 0x1p63) {
+      // The largest or the smallest.
+      return (long) nearest;
+    }
+    return type == Duration.class ? number.longValue() : number;
   }
 
   /** Returns the class of the objects for a primitive type, and any other class itself. */

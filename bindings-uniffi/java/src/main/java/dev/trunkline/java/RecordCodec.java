@@ -43,6 +43,9 @@ final class RecordCodec {
       } else if (json == null && !isOptional && !isOfModel && type != Object.class) {
         throw new IllegalArgumentException(name + ": it is missing");
       }
+      if (isOfModel && json instanceof Number number) {
+        json = Mapper.nearest(number, type);
+      }
       var isOne = isOneOrList && json != null && !(json instanceof List);
       return Mapper.at(name, isOne ? List.of(json) : json, type);
     }

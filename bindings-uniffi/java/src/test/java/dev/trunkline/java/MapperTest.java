@@ -298,6 +298,28 @@ class MapperTest {
     assertMessage("more than 1000 characters", "1".repeat(1001), BigInteger.class);
     assertMessage("it must be a number of the type float, and is 1.0E39", "1e39", float.class);
     assertMessage("it must be a number of the type double, and is 1E+400", "1e400", double.class);
+    assertMessage("it must be a number of the type long", "9".repeat(400), Duration.class);
+  }
+
+  @Test
+  void hugeNumbersOfPeersAreTheLargestOfTheirType() {
+    for (var huge : List.of("9".repeat(400), "1e400")) {
+      for (var sign : List.of("", "-")) {
+        var largest = sign.isEmpty() ? Long.MAX_VALUE : Long.MIN_VALUE;
+        var resource = "{\"uri\":\"a:b\",\"name\":\"r\",\"size\":" + sign + huge + "}";
+        assertEquals(largest, read(resource, Resource.class).size());
+        var list = "{\"tools\":[],\"ttlMs\":" + sign + huge + "}";
+        assertEquals(Duration.ofMillis(largest), read(list, ListToolsResult.class).ttl());
+        var progress = read("{\"progress\":" + sign + huge + "}", Progress.class).progress();
+        assertEquals(Math.copySign(Double.MAX_VALUE, largest), progress);
+      }
+    }
+    assertEquals(
+        Duration.ofMillis(1), read("{\"tools\":[],\"ttlMs\":1.5}", ListToolsResult.class).ttl());
+  }
+
+  private static <T> T read(String text, Class<T> type) {
+    return Json.read(Json.parse(text), type);
   }
 
   @Test
