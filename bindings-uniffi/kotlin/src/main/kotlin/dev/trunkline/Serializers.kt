@@ -18,6 +18,7 @@ import kotlinx.serialization.json.JsonNull
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.JsonTransformingSerializer
+import kotlinx.serialization.json.JsonUnquotedLiteral
 import kotlinx.serialization.json.doubleOrNull
 import kotlin.math.truncate
 import kotlin.time.Duration
@@ -99,25 +100,43 @@ internal object OrFalseSerializer : JsonTransformingSerializer<String>(String.se
 }
 
 /** Reads numbers of peers: one that is beyond the type is the nearest that it holds. */
-internal abstract class NearestSerializer<T : Any>(private val exact: KSerializer<T>, private val nearest: (Double) -> T?) :
+internal abstract class NearestSerializer<T : Any>(private val exact: KSerializer<T>, private val nearest: (String) -> T?) :
     KSerializer<T> by exact {
     override fun deserialize(decoder: Decoder): T {
         if (decoder !is JsonDecoder) return exact.deserialize(decoder)
         val element = decoder.decodeJsonElement()
-        return try {
-            decoder.json.decodeFromJsonElement(exact, element)
-        } catch (error: SerializationException) {
-            val number = (element as? JsonPrimitive)?.takeUnless { it.isString }?.doubleOrNull ?: throw error
-            nearest(number) ?: throw error
-        }
+        val number = (element as? JsonPrimitive)?.takeUnless { it.isString }?.content?.let(nearest)
+        return number ?: decoder.json.decodeFromJsonElement(exact, element)
     }
 }
 
 internal object IntegerSerializer :
-    NearestSerializer<Long>(Long.serializer(), { number -> number.toLong().takeIf { number == truncate(number) } })
+    NearestSerializer<Long>(
+        Long.serializer(),
+        { text -> text.toLongOrNull() ?: text.toDoubleOrNull()?.takeIf { it == truncate(it) }?.toLong() },
+    )
 
 internal object NumberSerializer :
-    NearestSerializer<Double>(Double.serializer(), { it.coerceIn(-Double.MAX_VALUE, Double.MAX_VALUE) })
+    NearestSerializer<Double>(Double.serializer(), { it.toDoubleOrNull()?.coerceIn(-Double.MAX_VALUE, Double.MAX_VALUE) })
+
+/** Writes all digits of numbers: by default, those beyond 64 bits are rounded. */
+internal abstract class DigitsSerializer<T : JsonElement>(rounding: KSerializer<T>) : KSerializer<T> by rounding {
+    override fun serialize(encoder: Encoder, value: T): Unit = encoder.encodeSerializableValue(JsonElement.serializer(), exact(value))
+
+    private fun exact(element: JsonElement): JsonElement = when (element) {
+        is JsonObject -> JsonObject(element.mapValues { exact(it.value) })
+        is JsonArray -> JsonArray(element.map(::exact))
+        is JsonPrimitive -> if (isRounded(element)) JsonUnquotedLiteral(element.content) else element
+    }
+
+    // Its `longOrNull` is 1 for 2^64 + 1.
+    private fun isRounded(element: JsonPrimitive) =
+        !element.isString && element.doubleOrNull != null && element.content.toLongOrNull() == null
+}
+
+internal object ElementSerializer : DigitsSerializer<JsonElement>(JsonElement.serializer())
+
+internal object ObjectSerializer : DigitsSerializer<JsonObject>(JsonObject.serializer())
 
 /** A time in whole milliseconds. */
 internal object MillisecondsSerializer :

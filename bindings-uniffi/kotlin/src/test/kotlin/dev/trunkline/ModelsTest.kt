@@ -7,6 +7,7 @@ import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonNull
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
+import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 import kotlinx.serialization.json.jsonArray
 import kotlinx.serialization.json.jsonObject
@@ -17,7 +18,6 @@ import kotlin.test.assertFailsWith
 import kotlin.test.assertIs
 import kotlin.test.assertNull
 import kotlin.test.assertTrue
-import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 
@@ -40,11 +40,14 @@ class ModelsTest {
 
     @Test
     fun `huge numbers of peers are the largest of their type`() {
-        for (huge in listOf("9".repeat(400), "1e400")) {
-            assertEquals(Long.MAX_VALUE, json.decodeFromString<Resource>("""{"uri": "a:b", "name": "r", "size": $huge}""").size)
+        for (huge in listOf("9".repeat(400), "1e400", "18446744073709551617")) {
+            val text = """{"uri": "a:b", "name": "r", "size": $huge}"""
+            assertEquals(Long.MAX_VALUE, json.decodeFromString<Resource>(text).size)
+            assertEquals(Long.MAX_VALUE, json.decodeFromJsonElement<Resource>(json.parseToJsonElement(text)).size)
             assertEquals(Long.MIN_VALUE, json.decodeFromString<Resource>("""{"uri": "a:b", "name": "r", "size": -$huge}""").size)
-            assertEquals(Duration.INFINITE, json.decodeFromString<ListToolsResult>("""{"tools": [], "ttlMs": $huge}""").ttl)
-            assertEquals(-Double.MAX_VALUE, json.decodeFromString<Progress>("""{"progress": -$huge}""").progress)
+            assertEquals(Long.MAX_VALUE.milliseconds, json.decodeFromString<ListToolsResult>("""{"tools": [], "ttlMs": $huge}""").ttl)
+            val largest = huge.toDouble().coerceAtMost(Double.MAX_VALUE)
+            assertEquals(-largest, json.decodeFromString<Progress>("""{"progress": -$huge}""").progress)
         }
         assertEquals(5, json.decodeFromString<Resource>("""{"uri": "a:b", "name": "r", "size": 5.0}""").size)
         assertFailsWith<SerializationException> { json.decodeFromString<Resource>("""{"uri": "a:b", "name": "r", "size": 1.5}""") }

@@ -28,6 +28,7 @@ import java.net.http.HttpResponse.BodyHandlers
 import java.nio.file.Path
 import java.time.Duration
 import kotlin.io.path.readText
+import kotlin.test.Test
 import kotlin.test.assertEquals
 import kotlin.test.assertNotNull
 import kotlin.test.assertNull
@@ -76,6 +77,7 @@ class ReadersTest {
                 seen.send(it.json())
                 ""
             }
+            tool("result", inputSchema = schema) { CallToolResult(structuredContent = it) }
             middleware("tools/call") { request ->
                 judged.send(request.params.getValue("arguments"))
                 request.next()
@@ -185,6 +187,19 @@ class ReadersTest {
                 assertEquals(1, client.listTools().size)
                 check(row, "the result") { client.callTool("pay").structuredContent }
                 check(row, "the class") { client.callTool<Payment>("pay").json() }
+            }
+        }
+    }
+
+    @Test
+    fun `results keep all digits of their numbers`() = runBlocking {
+        withTimeout(20.seconds) {
+            Client.connect(server).use { client ->
+                for (number in listOf("18446744073709551617", "-9223372036854775809", "0.12345678901234567890123")) {
+                    val given = JsonObject(mapOf("huge" to Json.parseToJsonElement(number)))
+                    assertEquals(given.toString(), client.callTool("result", given).structuredContent.toString())
+                    judged.receive()
+                }
             }
         }
     }
