@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import random
 import re
@@ -11,7 +12,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -31,6 +32,29 @@ class Heard(list[tuple[float, "float | None", "str | None"]]):
 
     def hear(self, progress: float, total: float | None, message: str | None) -> None:
         self.append((progress, total, message))
+
+
+class Scripted:
+    """The transport to a server that answers each method with a text."""
+
+    def __init__(self, results: Mapping[str, str | None]) -> None:
+        self._results = results
+        self._answers: asyncio.Queue[str] = asyncio.Queue()
+
+    async def connect(self) -> None:
+        self._answers = asyncio.Queue()
+
+    async def send(self, message: str) -> None:
+        request = json.loads(message)
+        if "id" in request:
+            head = f'{{"jsonrpc":"2.0","id":{json.dumps(request["id"])}'
+            self._answers.put_nowait(f'{head},"result":{self._results[request["method"]]}}}')
+
+    async def receive(self) -> str:
+        return await self._answers.get()
+
+    async def close(self) -> None:
+        pass
 
 
 def ignore(_progress: float, _total: float | None, _message: str | None) -> None:

@@ -4,7 +4,6 @@ validated is what handlers, middleware and clients see, or the message is refuse
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Generator
 from dataclasses import asdict, dataclass
@@ -16,7 +15,7 @@ import pydantic
 import pytest
 from starlette.testclient import TestClient
 
-from support import run
+from support import Scripted, run
 from trunkline import Client, Context, Next, Request, Server, TransportError
 
 TABLE: dict[str, Any] = json.loads(
@@ -200,40 +199,24 @@ def test_what_is_no_json_reaches_no_handler(served: tuple[Readers, TestClient], 
     assert readers.seen == []
 
 
-class Scripted:
-    """The transport to a server with one tool, whose structured content is a text."""
-
-    def __init__(self, content: str) -> None:
-        tool = {"name": "pay", "inputSchema": {"type": "object"}, "outputSchema": SCHEMA}
-        hello: dict[str, Any] = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}}
-        self._results = {
+def scripted(content: str) -> Scripted:
+    """A server with one tool, whose structured content is a text."""
+    tool = {"name": "pay", "inputSchema": {"type": "object"}, "outputSchema": SCHEMA}
+    hello: dict[str, Any] = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}}
+    return Scripted(
+        {
             "initialize": json.dumps({**hello, "serverInfo": {"name": "readers", "version": "1"}}),
             "tools/list": json.dumps({"tools": [tool]}),
             "tools/call": f'{{"content":[],"structuredContent":{content}}}',
         }
-        self._answers: asyncio.Queue[str] = asyncio.Queue()
-
-    async def connect(self) -> None:
-        self._answers = asyncio.Queue()
-
-    async def send(self, message: str) -> None:
-        request = json.loads(message)
-        if "id" in request:
-            head = f'{{"jsonrpc":"2.0","id":{json.dumps(request["id"])}'
-            self._answers.put_nowait(f'{head},"result":{self._results[request["method"]]}}}')
-
-    async def receive(self) -> str:
-        return await self._answers.get()
-
-    async def close(self) -> None:
-        pass
+    )
 
 
 def received(content: str, result: Any = None) -> tuple[Any, str | None]:
     """What a client sees of structured content, or the error instead of it."""
 
     async def call() -> tuple[Any, str | None]:
-        async with Client(Scripted(content), revision="2025-11-25") as client:
+        async with Client(scripted(content), revision="2025-11-25") as client:
             # Results are validated against the schemas that are known.
             await client.list_tools()
             try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from support import run, until
+from support import Scripted, run, until
 from trunkline import Client, TransportError
 
 TABLE: list[dict[str, Any]] = json.loads(
@@ -21,27 +20,9 @@ CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}, "co
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": CAPABILITIES, "serverInfo": {"name": "odd", "version": "1"}}
 
 
-class Odd:
-    """The transport to a server that answers as the row says."""
-
-    def __init__(self, row: dict[str, Any]) -> None:
-        self._results = {"initialize": json.dumps(HELLO), "tools/list": row.get("tools"), row["method"]: row["result"]}
-        self._answers: asyncio.Queue[str] = asyncio.Queue()
-
-    async def connect(self) -> None:
-        self._answers = asyncio.Queue()
-
-    async def send(self, message: str) -> None:
-        request = json.loads(message)
-        if "id" in request:
-            head = f'{{"jsonrpc":"2.0","id":{json.dumps(request["id"])}'
-            self._answers.put_nowait(f'{head},"result":{self._results[request["method"]]}}}')
-
-    async def receive(self) -> str:
-        return await self._answers.get()
-
-    async def close(self) -> None:
-        pass
+def scripted(row: dict[str, Any]) -> Scripted:
+    """A server that answers as the row says."""
+    return Scripted({"initialize": json.dumps(HELLO), "tools/list": row.get("tools"), row["method"]: row["result"]})
 
 
 async def connected(client: Client) -> dict[str, Any]:
@@ -97,7 +78,7 @@ def test_every_odd_response_has_one_verdict(row: dict[str, Any], caplog: pytest.
     revision = None if method == "server/discover" else "2025-11-25"
 
     async def check() -> None:
-        async with Client(Odd(row), revision=revision) as client:
+        async with Client(scripted(row), revision=revision) as client:
             if "tools" in row:
                 await client.list_tools()
             found = await READERS[method](client)
