@@ -54,7 +54,7 @@ func ConnectMemory(ctx context.Context, server *Server, options ClientOptions) (
 	if server == nil {
 		return nil, &Error{Kind: ErrInvalidArgument, Message: "the server to connect to is nil"}
 	}
-	// It runs on the port of the server.
+	// The client runs on the port of the server.
 	options.Logger = server.port.log()
 	client, err := connect(ctx, options, func(set uintptr) (uintptr, error) { return c.ClientConnectMemory(&server.owner, set) })
 	if err != nil {

@@ -302,7 +302,7 @@ type pending struct {
 	inMemory bool
 	// Whether a result that arrives as the context ends would be lost, and is returned.
 	keepsResult bool
-	// It gets a panic of onProgress.
+	// Where a panic of onProgress is logged.
 	logger *slog.Logger
 	// It may be nil.
 	onProgress func(Progress)

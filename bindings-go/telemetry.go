@@ -116,7 +116,7 @@ func measured() []byte {
 		if !port.enter() {
 			continue
 		}
-		// It fails if no server of the port reports.
+		// An error means that no server of the port reports.
 		found, err := decoded[portLoad](c.PortMeasurements(port.object))
 		port.users.Done()
 		if err != nil {

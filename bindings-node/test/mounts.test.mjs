@@ -213,7 +213,7 @@ const PLAYS = {
     request.write(call(tool).body.slice(0, 20));
     await once(site.web, "request");
     request.destroy();
-    // It would wait for open requests.
+    // A closing server would wait for open requests.
     await site.server.close({ deadline: 600_000 });
     return { started: await Promise.race([site.started.happened, false]), open: 0 };
   },
@@ -266,7 +266,7 @@ const PLAYS = {
     const called = site.post(tool);
     await site.started.happened;
     const closing = site.server.close({ deadline: 600_000 });
-    // It ends while the call still runs.
+    // The stream ends while the call still runs.
     await stream.text();
     const { status, headers } = await site.post("echo");
     site.released.happen("released");

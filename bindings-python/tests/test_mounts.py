@@ -252,7 +252,7 @@ async def gone_within_its_body(site: Site, row: dict[str, Any]) -> Seen:
         gone = await site.raw(row["tool"], send=20)
         await until(lambda: site.server._port is not None and site.server._port._exchanges, "the request")
         gone.leave()
-        # It would wait for open requests.
+        # A closing server would wait for open requests.
         await site.mounted.close(600)
         return {"started": site.started.is_set(), "open": 0}
 
@@ -314,7 +314,7 @@ async def shutdown(site: Site, row: dict[str, Any]) -> Seen:
             calling = asyncio.create_task(site.post(row["tool"]))
             await site.started.wait()
             signal.raise_signal(signal.SIGTERM)
-            # It ends while the call still runs.
+            # The stream ends while the call still runs.
             await stream.aread()
         meanwhile = await site.post("echo")
         site.released.set()

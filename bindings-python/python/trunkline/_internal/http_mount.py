@@ -244,7 +244,7 @@ def _wrapped_by(receive: Any) -> Generator[object]:
         if "receive" in name:
             with contextlib.suppress(ValueError):  # of a variable that is not assigned yet
                 yield cell.cell_contents
-    # That of a `Request` of Starlette.
+    # Starlette keeps the function that a `Request` wraps.
     if inner := getattr(getattr(receive, "__self__", None), "_receive", None):
         yield inner
 

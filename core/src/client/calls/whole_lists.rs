@@ -152,8 +152,8 @@ impl WholeList {
             // Also if the cursor turns out to be none: it is not part of the whole list.
             self.first = Some(as_json(&members)?);
         }
-        // Some servers of earlier revisions write an empty cursor on their last page, and send the
-        // first one again to whoever follows it.
+        // Some servers of earlier revisions write an empty cursor on their last page, and return
+        // the first page again for it.
         let ends = !self.opaque && cursor.as_ref().is_some_and(|cursor| self.cursors.contains(cursor));
         if !(ends && self.items.starts_with(items)) {
             if !self.items.is_empty() && !items.is_empty() {

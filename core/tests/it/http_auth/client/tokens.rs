@@ -146,7 +146,7 @@ async fn logging_out_forgets_what_a_login_has_brought_and_revokes_it() {
         let said: Vec<_> = seen.iter().map(|form| format!("{} {}", form["token"], form["token_type_hint"])).collect();
         assert_eq!(said, revoked, "{metadata}");
         assert!(seen.iter().all(|form| form["client_id"] == "registered-1"), "{seen:?}");
-        // The connection goes on, with another login. A second logout has nothing to do but that.
+        // The connection stays open, and logs in again. A second logout has nothing to revoke.
         client.logout().await.unwrap();
         client.list_tools().await.unwrap();
         assert_eq!((world.seen("/authorize").len(), world.seen("/register").len()), (2, 2), "{metadata}");
