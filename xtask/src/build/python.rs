@@ -47,7 +47,8 @@ pub(crate) fn make_venv(workspace: &Workspace, name: &str, requirements: Option<
         &done,
         || {
             let mut pip = workspace.command(&interpreter);
-            pip.args(["-m", "pip", "install", "--disable-pip-version-check", "-r"]).arg(requirements);
+            // Python compiles the modules that are imported, which are few of them.
+            pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--no-compile", "-r"]).arg(requirements);
             must(pip, DEADLINE)?;
             Ok(std::fs::write(&done, "")?)
         },

@@ -76,6 +76,8 @@ fn instrumented(workspace: &Workspace, package: &str, library: &str) -> Result<P
     cargo.args(["run", "nightly", "cargo", "build", "--locked", "--package", package, "--target", &host]);
     cargo.arg("--target-dir").arg(home(workspace));
     cargo.env("RUSTFLAGS", "-Zsanitizer=address");
+    // So that reports name lines.
+    cargo.env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only");
     // Set by the toolchain that started this program.
     for name in ["CARGO", "RUSTC", "RUSTC_WORKSPACE_WRAPPER", "RUSTUP_TOOLCHAIN"] {
         cargo.env_remove(name);
