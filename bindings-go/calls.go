@@ -49,7 +49,7 @@ func serve(retained uintptr, run callFunc) {
 			if err != nil {
 				return err
 			}
-			return unlessEnded(c.CallReturnJson(&call.owner, uint32(form), json.RawMessage(encoded)))
+			return unlessEnded(c.CallReturnJson(&call.owner, uint32(form), readyJSON(encoded)))
 		})
 		if err != nil && ctx.Err() == nil {
 			// Its methods may panic, as those of a nil pointer do.
@@ -268,7 +268,7 @@ func typed[In, Out any](form shape, handle func(context.Context, *In) (*Out, err
 func taking[In any](run func(ctx context.Context, call *Call, given *In) (any, error)) callFunc {
 	return func(ctx context.Context, call *Call) (any, error) {
 		given := new(In)
-		if err := unmarshal(call.arguments, given); err != nil && len(call.arguments) > 0 {
+		if err := unmarshalValid(call.arguments, given); err != nil && len(call.arguments) > 0 {
 			return nil, invalid(err)
 		}
 		return run(ctx, call, given)

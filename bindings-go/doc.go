@@ -31,5 +31,6 @@
 // # Absent values
 //
 // In options, the zero value means the default, and a negative number means zero. Other optional
-// fields whose zero value has a meaning are pointers: see [Ptr].
+// fields whose zero value has a meaning are pointers: see [Ptr]. A time that is absent, or that the
+// peer wrote in another form than ISO 8601, is zero.
 package trunkline

@@ -81,7 +81,7 @@ const (
 	CodeInvalidParams = -32602
 	// An internal error.
 	CodeInternalError = -32603
-	// Up to 2025-11-25: the resource does not exist. 2026-07-28 uses `INVALID_PARAMS` instead; clients
+	// Up to 2025-11-25: the resource does not exist. 2026-07-28 uses CodeInvalidParams instead; clients
 	// understand both.
 	CodeResourceNotFound = -32002
 	// 2025-11-25 only: the user has to open URLs first.

@@ -111,8 +111,8 @@ type Transport interface {
 	Connect(ctx context.Context) error
 	// Send sends a message to the server. The next message waits until this one is sent.
 	Send(ctx context.Context, message string) error
-	// Receive waits for the next message from the server. Return nothing if the server has closed the
-	// connection. In Go, that is io.EOF.
+	// Receive waits for the next message from the server. Return io.EOF if the server has closed the
+	// connection.
 	Receive(ctx context.Context) (string, error)
 	// Close closes the connection. A pending receive call is cancelled first.
 	Close(ctx context.Context) error

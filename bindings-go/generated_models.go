@@ -2,7 +2,10 @@
 
 package trunkline
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // OnDuplicate: what to do if a name, URI or argument is registered twice.
 type OnDuplicate string
@@ -15,7 +18,7 @@ const (
 	OnDuplicateReplace OnDuplicate = "replace"
 )
 
-// CacheScope is the callers that may share a cached result. Not a substitute for access control.
+// CacheScope says which callers may share a cached result. Not a substitute for access control.
 type CacheScope string
 
 // The values of CacheScope.
@@ -76,7 +79,7 @@ type ListChangedCapability struct {
 	ListChanged bool `json:"listChanged,omitempty"`
 }
 
-// ClientCapabilities is the capabilities of a client.
+// ClientCapabilities are the capabilities of a client.
 type ClientCapabilities struct {
 	// Elicitation: the client can ask its user.
 	Elicitation *ElicitationCapability `json:"elicitation,omitempty"`
@@ -286,8 +289,8 @@ type Identity struct {
 	Issuer string `json:"issuer,omitempty"`
 	// Scopes that the token grants.
 	Scopes []string `json:"scopes,omitempty"`
-	// Expiry of the token, in seconds since the Unix epoch.
-	ExpiresAt *float64 `json:"expiresAt,omitempty"`
+	// Expiry of the token.
+	ExpiresAt time.Time `json:"expiresAt,omitzero"`
 	// Everything else that is known, such as the claims of a JWT. A DPoP-bound token has `cnf.jkt`
 	// here.
 	Claims map[string]any `json:"claims,omitempty"`
@@ -295,6 +298,29 @@ type Identity struct {
 	// `ISSUER#sub:SUBJECT`, or `ISSUER#client:CLIENT` for a client that acts on its own behalf; without
 	// an issuer, subjects must be unique within the endpoint.
 	Principal string `json:"principal,omitempty"`
+}
+
+type plainIdentity Identity
+
+type identityInJSON struct {
+	plainIdentity
+	ExpiresAt epochSeconds `json:"expiresAt,omitzero"`
+}
+
+// MarshalJSON writes the form of the protocol.
+func (v Identity) MarshalJSON() ([]byte, error) {
+	return json.Marshal(identityInJSON{plainIdentity(v), (epochSeconds)(v.ExpiresAt)})
+}
+
+// UnmarshalJSON reads the form of the protocol.
+func (v *Identity) UnmarshalJSON(data []byte) error { return unmarshalItself(data, v) }
+
+func (v *Identity) readValid(data []byte) error {
+	var read identityInJSON
+	err := unmarshalValid(data, &read)
+	*v = Identity(read.plainIdentity)
+	v.ExpiresAt = (time.Time)(read.ExpiresAt)
+	return err
 }
 
 // ResourcesCapability is the capability to serve resources.
@@ -305,7 +331,7 @@ type ResourcesCapability struct {
 	Subscribe bool `json:"subscribe,omitempty"`
 }
 
-// ServerCapabilities is the capabilities of a server.
+// ServerCapabilities are the capabilities of a server.
 type ServerCapabilities struct {
 	// Tools.
 	Tools *ListChangedCapability `json:"tools,omitempty"`
@@ -371,16 +397,39 @@ type Tool struct {
 type ListToolsResult struct {
 	// The tools.
 	Tools []Tool `json:"tools"`
-	// Cursor of the next page; absent on the last page.
+	// Cursor of the next page; nil on the last page.
 	NextCursor *string `json:"nextCursor,omitempty"`
-	// How long the page may be cached, in milliseconds (2026-07-28).
-	TTLMs *int `json:"ttlMs,omitempty"`
+	// How long the page may be cached (2026-07-28).
+	TTL *time.Duration `json:"ttlMs,omitempty"`
 	// `private` or `public`: which callers may share a cached page (2026-07-28).
 	CacheScope string `json:"cacheScope,omitempty"`
-	// `complete` on 2026-07-28; absent before.
+	// `complete` on 2026-07-28; empty before.
 	ResultType string `json:"resultType,omitempty"`
 	// Metadata, by reverse-domain name.
 	Meta any `json:"_meta,omitempty"`
+}
+
+type plainListToolsResult ListToolsResult
+
+type listToolsResultInJSON struct {
+	plainListToolsResult
+	TTL *milliseconds `json:"ttlMs,omitempty"`
+}
+
+// MarshalJSON writes the form of the protocol.
+func (v ListToolsResult) MarshalJSON() ([]byte, error) {
+	return json.Marshal(listToolsResultInJSON{plainListToolsResult(v), (*milliseconds)(v.TTL)})
+}
+
+// UnmarshalJSON reads the form of the protocol.
+func (v *ListToolsResult) UnmarshalJSON(data []byte) error { return unmarshalItself(data, v) }
+
+func (v *ListToolsResult) readValid(data []byte) error {
+	var read listToolsResultInJSON
+	err := unmarshalValid(data, &read)
+	*v = ListToolsResult(read.plainListToolsResult)
+	v.TTL = (*time.Duration)(read.TTL)
+	return err
 }
 
 // Role is a reader of content, or the sender of a message.
@@ -400,8 +449,31 @@ type Annotations struct {
 	Audience []Role `json:"audience,omitempty"`
 	// Importance, from 0 (least) to 1 (most).
 	Priority *float64 `json:"priority,omitempty"`
-	// Time of the last change (ISO 8601).
-	LastModified string `json:"lastModified,omitempty"`
+	// Time of the last change.
+	LastModified time.Time `json:"lastModified,omitzero"`
+}
+
+type plainAnnotations Annotations
+
+type annotationsInJSON struct {
+	plainAnnotations
+	LastModified timestamp `json:"lastModified,omitzero"`
+}
+
+// MarshalJSON writes the form of the protocol.
+func (v Annotations) MarshalJSON() ([]byte, error) {
+	return json.Marshal(annotationsInJSON{plainAnnotations(v), (timestamp)(v.LastModified)})
+}
+
+// UnmarshalJSON reads the form of the protocol.
+func (v *Annotations) UnmarshalJSON(data []byte) error { return unmarshalItself(data, v) }
+
+func (v *Annotations) readValid(data []byte) error {
+	var read annotationsInJSON
+	err := unmarshalValid(data, &read)
+	*v = Annotations(read.plainAnnotations)
+	v.LastModified = (time.Time)(read.LastModified)
+	return err
 }
 
 // TextContent: text.
@@ -525,11 +597,13 @@ func (*EmbeddedResource) isContentBlock() {}
 func (*ResourceLink) isContentBlock()     {}
 func (RawContent) isContentBlock()        {}
 
-// ContentBlocks is a list of ContentBlock. A block of an unknown type is a RawContent.
+// ContentBlocks is a list of ContentBlock. A block that fits no type is a RawContent.
 type ContentBlocks []ContentBlock
 
 // UnmarshalJSON reads the blocks by their types.
-func (v *ContentBlocks) UnmarshalJSON(data []byte) error {
+func (v *ContentBlocks) UnmarshalJSON(data []byte) error { return unmarshalItself(data, v) }
+
+func (v *ContentBlocks) readValid(data []byte) error {
 	return readBlocks(data, (*[]ContentBlock)(v), func(kind string) ContentBlock {
 		switch kind {
 		case "text":
@@ -555,7 +629,7 @@ type CallToolResult struct {
 	StructuredContent json.RawMessage `json:"structuredContent,omitempty"`
 	// true if the tool failed; the content contains the reason.
 	IsError bool `json:"isError,omitempty"`
-	// `complete` on 2026-07-28; absent before.
+	// `complete` on 2026-07-28; empty before.
 	ResultType string `json:"resultType,omitempty"`
 	// Metadata, by reverse-domain name.
 	Meta any `json:"_meta,omitempty"`
@@ -587,16 +661,39 @@ type Resource struct {
 type ListResourcesResult struct {
 	// The resources.
 	Resources []Resource `json:"resources"`
-	// Cursor of the next page; absent on the last page.
+	// Cursor of the next page; nil on the last page.
 	NextCursor *string `json:"nextCursor,omitempty"`
-	// How long the page may be cached, in milliseconds (2026-07-28).
-	TTLMs *int `json:"ttlMs,omitempty"`
+	// How long the page may be cached (2026-07-28).
+	TTL *time.Duration `json:"ttlMs,omitempty"`
 	// `private` or `public`: which callers may share a cached page (2026-07-28).
 	CacheScope string `json:"cacheScope,omitempty"`
-	// `complete` on 2026-07-28; absent before.
+	// `complete` on 2026-07-28; empty before.
 	ResultType string `json:"resultType,omitempty"`
 	// Metadata, by reverse-domain name.
 	Meta any `json:"_meta,omitempty"`
+}
+
+type plainListResourcesResult ListResourcesResult
+
+type listResourcesResultInJSON struct {
+	plainListResourcesResult
+	TTL *milliseconds `json:"ttlMs,omitempty"`
+}
+
+// MarshalJSON writes the form of the protocol.
+func (v ListResourcesResult) MarshalJSON() ([]byte, error) {
+	return json.Marshal(listResourcesResultInJSON{plainListResourcesResult(v), (*milliseconds)(v.TTL)})
+}
+
+// UnmarshalJSON reads the form of the protocol.
+func (v *ListResourcesResult) UnmarshalJSON(data []byte) error { return unmarshalItself(data, v) }
+
+func (v *ListResourcesResult) readValid(data []byte) error {
+	var read listResourcesResultInJSON
+	err := unmarshalValid(data, &read)
+	*v = ListResourcesResult(read.plainListResourcesResult)
+	v.TTL = (*time.Duration)(read.TTL)
+	return err
 }
 
 // ResourceTemplate is a family of resources: all resources whose URI matches a template.
@@ -623,30 +720,78 @@ type ResourceTemplate struct {
 type ListResourceTemplatesResult struct {
 	// The templates.
 	ResourceTemplates []ResourceTemplate `json:"resourceTemplates"`
-	// Cursor of the next page; absent on the last page.
+	// Cursor of the next page; nil on the last page.
 	NextCursor *string `json:"nextCursor,omitempty"`
-	// How long the page may be cached, in milliseconds (2026-07-28).
-	TTLMs *int `json:"ttlMs,omitempty"`
+	// How long the page may be cached (2026-07-28).
+	TTL *time.Duration `json:"ttlMs,omitempty"`
 	// `private` or `public`: which callers may share a cached page (2026-07-28).
 	CacheScope string `json:"cacheScope,omitempty"`
-	// `complete` on 2026-07-28; absent before.
+	// `complete` on 2026-07-28; empty before.
 	ResultType string `json:"resultType,omitempty"`
 	// Metadata, by reverse-domain name.
 	Meta any `json:"_meta,omitempty"`
 }
 
-// ReadResourceResult is the contents of a resource.
+type plainListResourceTemplatesResult ListResourceTemplatesResult
+
+type listResourceTemplatesResultInJSON struct {
+	plainListResourceTemplatesResult
+	TTL *milliseconds `json:"ttlMs,omitempty"`
+}
+
+// MarshalJSON writes the form of the protocol.
+func (v ListResourceTemplatesResult) MarshalJSON() ([]byte, error) {
+	return json.Marshal(listResourceTemplatesResultInJSON{plainListResourceTemplatesResult(v), (*milliseconds)(v.TTL)})
+}
+
+// UnmarshalJSON reads the form of the protocol.
+func (v *ListResourceTemplatesResult) UnmarshalJSON(data []byte) error {
+	return unmarshalItself(data, v)
+}
+
+func (v *ListResourceTemplatesResult) readValid(data []byte) error {
+	var read listResourceTemplatesResultInJSON
+	err := unmarshalValid(data, &read)
+	*v = ListResourceTemplatesResult(read.plainListResourceTemplatesResult)
+	v.TTL = (*time.Duration)(read.TTL)
+	return err
+}
+
+// ReadResourceResult has the contents of a resource.
 type ReadResourceResult struct {
 	// Contents; several if the resource is a collection.
 	Contents []ResourceContents `json:"contents"`
-	// How long the contents may be cached, in milliseconds (2026-07-28).
-	TTLMs *int `json:"ttlMs,omitempty"`
+	// How long the contents may be cached (2026-07-28).
+	TTL *time.Duration `json:"ttlMs,omitempty"`
 	// `private` or `public`: which callers may share cached contents (2026-07-28).
 	CacheScope string `json:"cacheScope,omitempty"`
-	// `complete` on 2026-07-28; absent before.
+	// `complete` on 2026-07-28; empty before.
 	ResultType string `json:"resultType,omitempty"`
 	// Metadata, by reverse-domain name.
 	Meta any `json:"_meta,omitempty"`
+}
+
+type plainReadResourceResult ReadResourceResult
+
+type readResourceResultInJSON struct {
+	plainReadResourceResult
+	TTL *milliseconds `json:"ttlMs,omitempty"`
+}
+
+// MarshalJSON writes the form of the protocol.
+func (v ReadResourceResult) MarshalJSON() ([]byte, error) {
+	return json.Marshal(readResourceResultInJSON{plainReadResourceResult(v), (*milliseconds)(v.TTL)})
+}
+
+// UnmarshalJSON reads the form of the protocol.
+func (v *ReadResourceResult) UnmarshalJSON(data []byte) error { return unmarshalItself(data, v) }
+
+func (v *ReadResourceResult) readValid(data []byte) error {
+	var read readResourceResultInJSON
+	err := unmarshalValid(data, &read)
+	*v = ReadResourceResult(read.plainReadResourceResult)
+	v.TTL = (*time.Duration)(read.TTL)
+	return err
 }
 
 // PromptArgument is an argument of a prompt. Its value is a string.
@@ -681,16 +826,39 @@ type Prompt struct {
 type ListPromptsResult struct {
 	// The prompts.
 	Prompts []Prompt `json:"prompts"`
-	// Cursor of the next page; absent on the last page.
+	// Cursor of the next page; nil on the last page.
 	NextCursor *string `json:"nextCursor,omitempty"`
-	// How long the page may be cached, in milliseconds (2026-07-28).
-	TTLMs *int `json:"ttlMs,omitempty"`
+	// How long the page may be cached (2026-07-28).
+	TTL *time.Duration `json:"ttlMs,omitempty"`
 	// `private` or `public`: which callers may share a cached page (2026-07-28).
 	CacheScope string `json:"cacheScope,omitempty"`
-	// `complete` on 2026-07-28; absent before.
+	// `complete` on 2026-07-28; empty before.
 	ResultType string `json:"resultType,omitempty"`
 	// Metadata, by reverse-domain name.
 	Meta any `json:"_meta,omitempty"`
+}
+
+type plainListPromptsResult ListPromptsResult
+
+type listPromptsResultInJSON struct {
+	plainListPromptsResult
+	TTL *milliseconds `json:"ttlMs,omitempty"`
+}
+
+// MarshalJSON writes the form of the protocol.
+func (v ListPromptsResult) MarshalJSON() ([]byte, error) {
+	return json.Marshal(listPromptsResultInJSON{plainListPromptsResult(v), (*milliseconds)(v.TTL)})
+}
+
+// UnmarshalJSON reads the form of the protocol.
+func (v *ListPromptsResult) UnmarshalJSON(data []byte) error { return unmarshalItself(data, v) }
+
+func (v *ListPromptsResult) readValid(data []byte) error {
+	var read listPromptsResultInJSON
+	err := unmarshalValid(data, &read)
+	*v = ListPromptsResult(read.plainListPromptsResult)
+	v.TTL = (*time.Duration)(read.TTL)
+	return err
 }
 
 // PromptMessage is a message of a prompt.
@@ -707,7 +875,7 @@ type GetPromptResult struct {
 	Description string `json:"description,omitempty"`
 	// The messages.
 	Messages []PromptMessage `json:"messages"`
-	// `complete` on 2026-07-28; absent before.
+	// `complete` on 2026-07-28; empty before.
 	ResultType string `json:"resultType,omitempty"`
 	// Metadata, by reverse-domain name.
 	Meta any `json:"_meta,omitempty"`
@@ -767,7 +935,7 @@ type CompleteContext struct {
 
 // Completion: suggestions.
 type Completion struct {
-	// Suggestions, best first; at most `MAX_VALUES`.
+	// Suggestions, best first; at most 100.
 	Values []string `json:"values"`
 	// Total number of suggestions.
 	Total *int `json:"total,omitempty"`
@@ -779,7 +947,7 @@ type Completion struct {
 type CompleteResult struct {
 	// The suggestions.
 	Completion Completion `json:"completion"`
-	// `complete` on 2026-07-28; absent before.
+	// `complete` on 2026-07-28; empty before.
 	ResultType string `json:"resultType,omitempty"`
 	// Metadata, by reverse-domain name.
 	Meta any `json:"_meta,omitempty"`
@@ -801,30 +969,76 @@ type SkillEntry struct {
 type ListSkillsResult struct {
 	// Skills. The server may have others that it does not list.
 	Skills []SkillEntry `json:"skills"`
-	// Cursor of the next page; absent on the last page.
+	// Cursor of the next page; nil on the last page.
 	NextCursor *string `json:"nextCursor,omitempty"`
-	// How long the page may be cached, in milliseconds (2026-07-28).
-	TTLMs *int `json:"ttlMs,omitempty"`
+	// How long the page may be cached (2026-07-28).
+	TTL *time.Duration `json:"ttlMs,omitempty"`
 	// `private` or `public`: which callers may share a cached page (2026-07-28).
 	CacheScope string `json:"cacheScope,omitempty"`
-	// `complete` on 2026-07-28; absent before.
+	// `complete` on 2026-07-28; empty before.
 	ResultType string `json:"resultType,omitempty"`
 	// Metadata, by reverse-domain name.
 	Meta any `json:"_meta,omitempty"`
+}
+
+type plainListSkillsResult ListSkillsResult
+
+type listSkillsResultInJSON struct {
+	plainListSkillsResult
+	TTL *milliseconds `json:"ttlMs,omitempty"`
+}
+
+// MarshalJSON writes the form of the protocol.
+func (v ListSkillsResult) MarshalJSON() ([]byte, error) {
+	return json.Marshal(listSkillsResultInJSON{plainListSkillsResult(v), (*milliseconds)(v.TTL)})
+}
+
+// UnmarshalJSON reads the form of the protocol.
+func (v *ListSkillsResult) UnmarshalJSON(data []byte) error { return unmarshalItself(data, v) }
+
+func (v *ListSkillsResult) readValid(data []byte) error {
+	var read listSkillsResultInJSON
+	err := unmarshalValid(data, &read)
+	*v = ListSkillsResult(read.plainListSkillsResult)
+	v.TTL = (*time.Duration)(read.TTL)
+	return err
 }
 
 // GetSkillResult is an agent skill, requested by its URI.
 type GetSkillResult struct {
 	// The skill.
 	Skill SkillEntry `json:"skill"`
-	// How long the entry may be cached, in milliseconds (2026-07-28).
-	TTLMs *int `json:"ttlMs,omitempty"`
+	// How long the entry may be cached (2026-07-28).
+	TTL *time.Duration `json:"ttlMs,omitempty"`
 	// `private` or `public`: which callers may share a cached entry (2026-07-28).
 	CacheScope string `json:"cacheScope,omitempty"`
-	// `complete` on 2026-07-28; absent before.
+	// `complete` on 2026-07-28; empty before.
 	ResultType string `json:"resultType,omitempty"`
 	// Metadata, by reverse-domain name.
 	Meta any `json:"_meta,omitempty"`
+}
+
+type plainGetSkillResult GetSkillResult
+
+type getSkillResultInJSON struct {
+	plainGetSkillResult
+	TTL *milliseconds `json:"ttlMs,omitempty"`
+}
+
+// MarshalJSON writes the form of the protocol.
+func (v GetSkillResult) MarshalJSON() ([]byte, error) {
+	return json.Marshal(getSkillResultInJSON{plainGetSkillResult(v), (*milliseconds)(v.TTL)})
+}
+
+// UnmarshalJSON reads the form of the protocol.
+func (v *GetSkillResult) UnmarshalJSON(data []byte) error { return unmarshalItself(data, v) }
+
+func (v *GetSkillResult) readValid(data []byte) error {
+	var read getSkillResultInJSON
+	err := unmarshalValid(data, &read)
+	*v = GetSkillResult(read.plainGetSkillResult)
+	v.TTL = (*time.Duration)(read.TTL)
+	return err
 }
 
 // TaskStatus is the status of a task.
@@ -852,27 +1066,58 @@ type Task struct {
 	Status TaskStatus `json:"status"`
 	// Current step of the work, or the reason of its failure.
 	StatusMessage string `json:"statusMessage,omitempty"`
-	// Time of creation (ISO 8601).
-	CreatedAt string `json:"createdAt"`
-	// Time of the last change (ISO 8601).
-	LastUpdatedAt string `json:"lastUpdatedAt"`
-	// How long the task is kept after its creation, in milliseconds; absent: forever.
-	TTLMs *int `json:"ttlMs,omitempty"`
-	// Suggested pause between two polls, in milliseconds.
-	PollIntervalMs *int `json:"pollIntervalMs,omitempty"`
+	// Time of creation.
+	CreatedAt time.Time `json:"createdAt"`
+	// Time of the last change.
+	LastUpdatedAt time.Time `json:"lastUpdatedAt"`
+	// How long the task is kept after its creation; nil: forever.
+	TTL *time.Duration `json:"ttlMs,omitempty"`
+	// Suggested pause between two polls.
+	PollInterval *time.Duration `json:"pollIntervalMs,omitempty"`
 	// Requests for input from the client, by key (`input_required`).
 	InputRequests map[string]any `json:"inputRequests,omitempty"`
 	// Result of the request (`completed`).
 	Result json.RawMessage `json:"result,omitempty"`
 	// JSON-RPC error of the request (`failed`).
-	Error map[string]any `json:"error,omitempty"`
+	Error *Error `json:"error,omitempty"`
+}
+
+type plainTask Task
+
+type taskInJSON struct {
+	plainTask
+	CreatedAt     timestamp      `json:"createdAt"`
+	LastUpdatedAt timestamp      `json:"lastUpdatedAt"`
+	TTL           *milliseconds  `json:"ttlMs,omitempty"`
+	PollInterval  *milliseconds  `json:"pollIntervalMs,omitempty"`
+	Error         *protocolError `json:"error,omitempty"`
+}
+
+// MarshalJSON writes the form of the protocol.
+func (v Task) MarshalJSON() ([]byte, error) {
+	return json.Marshal(taskInJSON{plainTask(v), (timestamp)(v.CreatedAt), (timestamp)(v.LastUpdatedAt), (*milliseconds)(v.TTL), (*milliseconds)(v.PollInterval), (*protocolError)(v.Error)})
+}
+
+// UnmarshalJSON reads the form of the protocol.
+func (v *Task) UnmarshalJSON(data []byte) error { return unmarshalItself(data, v) }
+
+func (v *Task) readValid(data []byte) error {
+	var read taskInJSON
+	err := unmarshalValid(data, &read)
+	*v = Task(read.plainTask)
+	v.CreatedAt = (time.Time)(read.CreatedAt)
+	v.LastUpdatedAt = (time.Time)(read.LastUpdatedAt)
+	v.TTL = (*time.Duration)(read.TTL)
+	v.PollInterval = (*time.Duration)(read.PollInterval)
+	v.Error = (*Error)(read.Error)
+	return err
 }
 
 // ListTasksResult is a page of the tasks that a server keeps.
 type ListTasksResult struct {
 	// The tasks.
 	Tasks []Task `json:"tasks"`
-	// Cursor of the next page; absent on the last page.
+	// Cursor of the next page; nil on the last page.
 	NextCursor *string `json:"nextCursor,omitempty"`
 	// Metadata, by reverse-domain name.
 	Meta any `json:"_meta,omitempty"`
@@ -932,7 +1177,7 @@ type Field struct {
 	MaxItems *int `json:"maxItems,omitempty"`
 }
 
-// FormSchema is the fields of a form. Built by `required` and `optional`, with a `Field` each.
+// FormSchema has the fields of a form.
 type FormSchema struct {
 	// Fields by name, in display order.
 	Properties map[string]Field `json:"properties"`
@@ -972,7 +1217,7 @@ type ElicitResult struct {
 	Meta any `json:"_meta,omitempty"`
 }
 
-// ToolUseContent is the model wants to call a tool.
+// ToolUseContent is a tool call that the model wants to make.
 type ToolUseContent struct {
 	// Id of this tool use.
 	ID string `json:"id"`
@@ -1026,11 +1271,13 @@ func (*ToolUseContent) isSamplingBlock()    {}
 func (*ToolResultContent) isSamplingBlock() {}
 func (RawContent) isSamplingBlock()         {}
 
-// SamplingBlocks is a list of SamplingBlock. A block of an unknown type is a RawContent.
+// SamplingBlocks is a list of SamplingBlock. A block that fits no type is a RawContent.
 type SamplingBlocks []SamplingBlock
 
 // UnmarshalJSON reads the blocks by their types.
-func (v *SamplingBlocks) UnmarshalJSON(data []byte) error {
+func (v *SamplingBlocks) UnmarshalJSON(data []byte) error { return unmarshalItself(data, v) }
+
+func (v *SamplingBlocks) readValid(data []byte) error {
 	return readBlocks(data, (*[]SamplingBlock)(v), func(kind string) SamplingBlock {
 		switch kind {
 		case "text":
@@ -1097,7 +1344,7 @@ type CreateMessageResult struct {
 	Meta any `json:"_meta,omitempty"`
 }
 
-// ListRootsResult is the roots of a client.
+// ListRootsResult has the roots of a client.
 type ListRootsResult struct {
 	// The roots.
 	Roots []Root `json:"roots"`
@@ -1107,7 +1354,7 @@ type ListRootsResult struct {
 
 // ElicitRequest is a form to fill in.
 type ElicitRequest struct {
-	// `form`; may be absent.
+	// `form`; may be empty.
 	Mode string `json:"mode,omitempty"`
 	// Message to show to the user.
 	Message string `json:"message"`
@@ -1248,7 +1495,7 @@ type StoredEntry struct {
 	Text string `json:"text"`
 }
 
-// SubscriptionFilter is the changes to subscribe to; at least one is required.
+// SubscriptionFilter has the changes to subscribe to; at least one is required.
 type SubscriptionFilter struct {
 	// URIs of resources whose contents may change.
 	Resources []string `json:"resources,omitempty"`
@@ -1304,7 +1551,7 @@ type Progress struct {
 	Meta any `json:"_meta,omitempty"`
 }
 
-// ResourceUpdated is a resource has changed.
+// ResourceUpdated says that a resource has changed.
 type ResourceUpdated struct {
 	// URI of the resource; may be below the subscribed one.
 	URI string `json:"uri"`
@@ -1312,7 +1559,7 @@ type ResourceUpdated struct {
 	Meta any `json:"_meta,omitempty"`
 }
 
-// ElicitationComplete is a URL elicitation is complete.
+// ElicitationComplete says that a URL elicitation is complete.
 type ElicitationComplete struct {
 	// Id of the elicitation, as in its request.
 	ElicitationID string `json:"elicitationId"`
@@ -1364,7 +1611,7 @@ const (
 	FailureReasonUnreachable FailureReason = "unreachable"
 	// The TLS connection failed: the certificate is untrusted or for another name, or the server does
 	// not support TLS.
-	FailureReasonTls FailureReason = "tls"
+	FailureReasonTLS FailureReason = "tls"
 	// The server replied with an HTTP error status.
 	FailureReasonStatus FailureReason = "status"
 	// The server process ended.

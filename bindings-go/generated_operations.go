@@ -361,7 +361,7 @@ type CallInfo struct {
 	Revision string `json:"revision"`
 	// JSON-RPC id of the request as a string, unique among the requests in flight of its session.
 	RequestID string `json:"requestId"`
-	// Id of the session (HTTP up to 2025-11-25); otherwise absent.
+	// Id of the session (HTTP up to 2025-11-25); otherwise empty.
 	SessionID string `json:"sessionId,omitempty"`
 	// Headers of the call's HTTP request, by lowercase name. Multiple values are joined by commas,
 	// those of `cookie` by semicolons. Headers with an access token are omitted if the endpoint

@@ -129,7 +129,7 @@ type ServerOptions struct {
 	Scope CacheScope `json:"cacheScope,omitempty"`
 }
 
-// HTTPOptions: configures an HTTP endpoint. The zero value of a member means its default, and a
+// HTTPOptions configures an HTTP endpoint. The zero value of a member means its default, and a
 // negative number means zero.
 type HTTPOptions struct {
 	// The host to listen on. By default, only this machine can connect. The default is "127.0.0.1".
@@ -139,7 +139,7 @@ type HTTPOptions struct {
 	// The path of a Unix socket to listen on, instead of host and port. A socket left behind by a dead
 	// server is replaced; it is removed when the listener closes.
 	Unix string `json:"unix,omitempty"`
-	// The permissions of the Unix socket, as for files; in JSON as octal digits. The default is "600".
+	// The permissions of the Unix socket, as for files, in octal digits. The default is "600".
 	UnixMode string `json:"unixMode,omitempty"`
 	// The path of the endpoint, with or without a trailing slash. The default is "/mcp".
 	Path string `json:"path,omitempty"`
@@ -381,7 +381,7 @@ type RequestOptions struct {
 	Key string `json:"key,omitempty"`
 }
 
-// AuthOptions: configures the access tokens that requests to an endpoint need (HTTPOptions.Auth).
+// AuthOptions configures the access tokens that requests to an endpoint need (HTTPOptions.Auth).
 // The zero value of a member means its default, and a negative number means zero.
 type AuthOptions struct {
 	// The public URL of the endpoint, for which tokens must be issued (its canonical URI, RFC 8707).

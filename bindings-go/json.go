@@ -4,16 +4,25 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"iter"
 	"maps"
 	"reflect"
 	"slices"
+	"unsafe"
 )
 
-// encode writes JSON as the protocol needs it: without escapes for HTML.
+// readyJSON is JSON already.
+type readyJSON string
+
+// encode writes JSON as the protocol needs it: without escapes for HTML. The text may be that of the
+// value, which must not change meanwhile.
 func encode(value any) (string, error) {
-	if raw, isRaw := value.(json.RawMessage); isRaw {
-		return string(raw), nil
+	switch value := value.(type) {
+	case readyJSON:
+		return string(value), nil
+	case json.RawMessage:
+		return unsafe.String(unsafe.SliceData(value), len(value)), nil
 	}
 	if members, isMap := value.(map[string]any); value == nil || isMap && members == nil {
 		return "", nil
@@ -24,7 +33,9 @@ func encode(value any) (string, error) {
 	if err := encoder.Encode(value); err != nil {
 		return "", &Error{Kind: ErrInvalidArgument, Message: err.Error()}
 	}
-	return string(bytes.TrimSuffix(written.Bytes(), []byte("\n"))), nil
+	// Nobody else has the bytes.
+	text := bytes.TrimSuffix(written.Bytes(), []byte("\n"))
+	return unsafe.String(unsafe.SliceData(text), len(text)), nil
 }
 
 // present leaves out parameters that are absent: the members of a map that are nil.
@@ -47,12 +58,13 @@ func optional(value any) any {
 	return filled(value)
 }
 
+// decode decodes what the library has validated.
 func decode[T any](text []byte) (*T, error) {
-	value, err := Decode[T](text)
-	if err != nil && len(text) > 0 {
-		return nil, &Error{Kind: ErrTransport, Message: err.Error()}
+	value := new(T)
+	if err := unmarshalValid(text, value); err != nil && len(text) > 0 {
+		return nil, &Error{Kind: ErrTransport, Message: invalid(err).Error()}
 	}
-	return &value, nil
+	return value, nil
 }
 
 // decoded decodes the JSON that a function returns.
@@ -63,7 +75,7 @@ func decoded[T any](text []byte, err error) (*T, error) {
 	return decode[T](text)
 }
 
-// RawContent is a content block of an unknown type.
+// RawContent is a content block of an unknown type, or one that does not fit its type.
 type RawContent json.RawMessage
 
 // MarshalJSON returns the JSON as it arrived.
@@ -71,25 +83,36 @@ func (raw RawContent) MarshalJSON() ([]byte, error) { return raw, nil }
 
 // readBlocks reads blocks of content by their types. One block may stand for a list of it.
 func readBlocks[T any](data []byte, blocks *[]T, known func(kind string) T, unknown func(RawContent) T) error {
-	var raws []json.RawMessage
-	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] != '[' {
-		raws = []json.RawMessage{trimmed}
-	} else if err := json.Unmarshal(data, &raws); err != nil {
-		return err
+	raws := []json.RawMessage{data}
+	if first := bytes.TrimLeft(data, " \t\r\n")[0]; first == '[' || first == 'n' {
+		raws = nil
+		if err := unmarshalValid(data, &raws); err != nil || raws == nil {
+			return err
+		}
 	}
 	*blocks = make([]T, 0, len(raws))
 	for _, raw := range raws {
-		tag, err := Decode[struct {
-			Type string `json:"type"`
-		}](raw)
-		if err != nil {
+		var tag struct {
+			Type json.RawMessage `json:"type"`
+		}
+		if err := unmarshalValid(raw, &tag); err != nil {
 			return err
 		}
-		block := known(tag.Type)
-		if any(block) == nil {
+		var block T
+		if len(tag.Type) > 0 && tag.Type[0] == '"' {
+			block = known(unquoted(tag.Type))
+		}
+		isKnown := any(block) != nil
+		if isKnown {
+			err := unmarshalValid(raw, block)
+			if refused := (*InvalidError)(nil); errors.As(err, &refused) {
+				return err
+			}
+			// The other blocks are worth more than its form.
+			isKnown = err == nil
+		}
+		if !isKnown {
 			block = unknown(RawContent(raw))
-		} else if err := unmarshal(raw, block); err != nil {
-			return err
 		}
 		*blocks = append(*blocks, block)
 	}
@@ -142,11 +165,14 @@ func (v ResourceContents) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads the content by its type.
-func (v *PromptMessage) UnmarshalJSON(data []byte) error {
-	read, err := Decode[struct {
+func (v *PromptMessage) UnmarshalJSON(data []byte) error { return unmarshalItself(data, v) }
+
+func (v *PromptMessage) readValid(data []byte) error {
+	var read struct {
 		Role    Role          `json:"role"`
 		Content ContentBlocks `json:"content"`
-	}](data)
+	}
+	err := unmarshalValid(data, &read)
 	if v.Role = read.Role; len(read.Content) > 0 {
 		v.Content = read.Content[0]
 	}

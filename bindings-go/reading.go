@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -36,9 +38,39 @@ func invalid(err error) *InvalidError {
 	return &InvalidError{Message: "the JSON does not fit: " + err.Error()}
 }
 
+// A selfReader is a type that reads itself with unmarshalValid.
+type selfReader interface {
+	json.Unmarshaler
+	// readValid reads valid JSON.
+	readValid(data []byte) error
+}
+
 // unmarshal decodes into what the pointer points to, which must have its zero value.
 func unmarshal(text []byte, pointer any) error {
-	if err := json.Unmarshal(text, pointer); err != nil {
+	if !json.Valid(text) {
+		// It says why.
+		return json.Unmarshal(text, new(json.RawMessage))
+	}
+	return unmarshalValid(text, pointer)
+}
+
+// unmarshalItself is UnmarshalJSON of a type that reads itself.
+func unmarshalItself(data []byte, self selfReader) error {
+	if !json.Valid(data) {
+		return json.Unmarshal(data, new(json.RawMessage))
+	}
+	return self.readValid(data)
+}
+
+// unmarshalSlowly decodes with encoding/json, and finds what is wrong if anything is.
+func unmarshalSlowly(text []byte, pointer any) error {
+	of := reflect.TypeOf(pointer).Elem()
+	isModel := of.PkgPath() == ownPath
+	err := json.Unmarshal(text, pointer)
+	if err != nil && isModel {
+		err = unmarshalHuge(text, pointer, err)
+	}
+	if err != nil {
 		var given any
 		decoder := json.NewDecoder(bytes.NewReader(text))
 		decoder.UseNumber()
@@ -47,12 +79,54 @@ func unmarshal(text []byte, pointer any) error {
 		}
 		written, _ := json.Marshal(whole(given))
 		reflect.ValueOf(pointer).Elem().SetZero()
-		if err := json.Unmarshal(written, pointer); err != nil {
+		err = json.Unmarshal(written, pointer)
+		if err != nil && isModel {
+			err = unmarshalHuge(written, pointer, err)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	reader := reader{text: text}
-	return reader.check(reflect.TypeOf(pointer).Elem())
+	return reader.check(of)
+}
+
+// ownPath is that of this package, whose types are models.
+var ownPath = reflect.TypeFor[reader]().PkgPath()
+
+// maxHuge is how many numbers of an answer may be too large.
+const maxHuge = 100
+
+// unmarshalHuge decodes a model that failed to decode because of numbers that are beyond the types of
+// Go: they are the largest ones. JSON has numbers of any size.
+func unmarshalHuge(text []byte, pointer any, err error) error {
+	for range maxHuge {
+		failure := new(json.UnmarshalTypeError)
+		if !errors.As(err, &failure) {
+			return err
+		}
+		number, isNumber := strings.CutPrefix(failure.Value, "number ")
+		value, tooLarge := strconv.ParseFloat(number, 64)
+		// The offset is that of the end, or of the character behind it.
+		start := bytes.LastIndex(text[:min(max(failure.Offset, 0), int64(len(text)))], []byte(number))
+		end := start + len(number)
+		if !isNumber || start < 0 || int64(end) < failure.Offset-1 || tooLarge == nil && math.Abs(value) < 1<<63 {
+			return err
+		}
+		largest := strconv.FormatInt(math.MaxInt64, 10)
+		if kind := failure.Type.Kind(); kind == reflect.Float64 || kind == reflect.Interface {
+			largest = strconv.FormatFloat(math.MaxFloat64, 'g', -1, 64)
+		}
+		if value < 0 {
+			largest = "-" + largest
+		}
+		text = slices.Concat(text[:start], []byte(largest), text[end:])
+		reflect.ValueOf(pointer).Elem().SetZero()
+		if err = json.Unmarshal(text, pointer); err == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 // whole writes integers without a fraction or an exponent.
@@ -85,10 +159,7 @@ type reader struct {
 	path []any
 }
 
-// selfReading are types that call unmarshal for their parts, or whose contents the program decodes.
-var selfReading = map[reflect.Type]bool{
-	rawType: true, reflect.TypeFor[ContentBlocks](): true, reflect.TypeFor[SamplingBlocks](): true, reflect.TypeFor[PromptMessage](): true,
-}
+var selfReaders = reflect.TypeFor[selfReader]()
 
 // opaque is the type of values that read themselves: only members that occur twice are refused there.
 var opaque = reflect.TypeFor[json.Unmarshaler]()
@@ -101,7 +172,8 @@ func readAs(of reflect.Type) reflect.Type {
 	switch {
 	case of == nil || of == opaque:
 		return of
-	case selfReading[of] || of.Kind() == reflect.Interface:
+	case of == rawType || of.Kind() == reflect.Interface || reflect.PointerTo(of).Implements(selfReaders):
+		// The program decodes the contents, or the type does.
 		return nil
 	case writesItself(of, jsonReader):
 		return opaque
@@ -112,17 +184,13 @@ func readAs(of reflect.Type) reflect.Type {
 func (r *reader) check(of reflect.Type) error {
 	of = readAs(of)
 	r.space()
-	switch r.text[r.at] {
-	case '{':
+	switch first := r.text[r.at]; {
+	case of != nil && first == '{':
 		return r.object(of)
-	case '[':
+	case of != nil && first == '[':
 		return r.array(of)
-	case '"':
-		r.str()
-	default:
-		// A number, true, false or null.
-		r.at += len(r.text[r.at:]) - len(bytes.TrimLeft(r.text[r.at:], "+-.0123456789Eaeflnrstu"))
 	}
+	r.skipped()
 	return nil
 }
 
@@ -142,13 +210,14 @@ func (r *reader) next() byte {
 // str is the string at the place, with its quotes.
 func (r *reader) str() []byte {
 	start := r.at
-	for r.at++; r.text[r.at] != '"'; r.at++ {
-		if r.text[r.at] == '\\' {
+	for r.at++; ; r.at++ {
+		r.at += bytes.IndexByte(r.text[r.at:], '"')
+		before := bytes.TrimRight(r.text[start+1:r.at], `\`)
+		if (r.at-start-1-len(before))%2 == 0 {
 			r.at++
+			return r.text[start:r.at]
 		}
 	}
-	r.at++
-	return r.text[start:r.at]
 }
 
 func (r *reader) array(of reflect.Type) error {
@@ -195,8 +264,10 @@ func (r *reader) object(of reflect.Type) error {
 		case of == opaque:
 			member, once = opaque, true
 		case fields != nil:
-			member, once = fields.types[name]
-			if similar, alike := fields.folded[folded(name)]; !once && alike {
+			if member, once = fields.types[name]; once {
+				break
+			}
+			if similar, alike := fields.folded[folded(name)]; alike {
 				return r.refused(name, fmt.Sprintf("the member %q differs from %q only in case; names must match exactly", name, similar))
 			}
 		case of != nil && of.Kind() == reflect.Map:

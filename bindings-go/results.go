@@ -106,7 +106,8 @@ func holdsLists(of reflect.Type) bool {
 			holds = holds || isWritten(field) && holdsLists(field.Type)
 		}
 	}
-	holds = holds && !writesItself(of, jsonWriter) && !writesItself(of, textWriter)
+	isModel := reflect.PointerTo(of).Implements(selfReaders)
+	holds = holds && (isModel || !writesItself(of, jsonWriter) && !writesItself(of, textWriter))
 	listHolders.Store(of, holds)
 	return holds
 }

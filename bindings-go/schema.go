@@ -63,13 +63,14 @@ var (
 	textReader = reflect.TypeFor[encoding.TextUnmarshaler]()
 	enumType   = reflect.TypeFor[enumerated]()
 	blockType  = reflect.TypeFor[ContentBlock]()
+	numberType = reflect.TypeFor[json.Number]()
 )
 
 // known are the schemas of types that write themselves as JSON.
 var known = map[reflect.Type]members{
-	reflect.TypeFor[json.Number](): {{"type", "number"}},
-	reflect.TypeFor[time.Time]():   {{"type", "string"}, {"format", "date-time"}},
-	reflect.TypeFor[big.Int]():     {{"type", "integer"}},
+	numberType:                   {{"type", "number"}},
+	reflect.TypeFor[time.Time](): {{"type", "string"}, {"format", "date-time"}},
+	reflect.TypeFor[big.Int]():   {{"type", "integer"}},
 }
 
 // pointed is the type that a pointer points to, or the type itself.
