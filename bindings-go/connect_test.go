@@ -345,6 +345,34 @@ func TestMetadataIsFoundBelowAPrefix(t *testing.T) {
 	}
 }
 
+func TestAVerifierSeesTheRequest(t *testing.T) {
+	server := newServer(t)
+	mux := http.NewServeMux()
+	web := httptest.NewServer(mux)
+	t.Cleanup(web.Close)
+	var later *trunkline.AccessToken
+	verifier := trunkline.Must(server.AddVerifier(func(_ context.Context, token *trunkline.AccessToken) (*trunkline.Identity, error) {
+		later = token
+		info, err := token.Info()
+		if err != nil || info.Headers["x-tenant"] != "weather" || info.Target != "/mcp?a=b" || info.RemoteAddress != "127.0.0.1" {
+			t.Error(info, err)
+		}
+		return &trunkline.Identity{Subject: "ada", ExpiresAt: time.Now().Add(time.Hour)}, nil
+	}))
+	auth := trunkline.AuthOptions{Resource: web.URL + "/mcp", AuthorizationServers: []string{"https://login.example.com"}, Verifier: verifier}
+	mux.Handle("/mcp", trunkline.Must(server.Handler(trunkline.HTTPOptions{Auth: auth})))
+	var options trunkline.ClientOptions
+	options.Headers = map[string]string{"X-Tenant": "weather", "Authorization": "Bearer secret"}
+	client, err := trunkline.Connect(t.Context(), web.URL+"/mcp?a=b", options)
+	connected(t, client, err)
+	if _, err := later.Info(); err == nil {
+		t.Error("the request outlives its verifier")
+	}
+	if _, err := new(trunkline.AccessToken).Info(); !errors.Is(err, trunkline.ErrInvalidArgument) {
+		t.Error(err)
+	}
+}
+
 func TestAGroupHearsOfEachChangeOnce(t *testing.T) {
 	server := newServer(t)
 	heard := make(chan struct{}, 10)

@@ -166,10 +166,23 @@ func AddRequestHandler[In, Out any](server *Server, method string, handle func(c
 }
 
 // AddVerifier adds a function that verifies access tokens: see AuthOptions. It returns nil for an
-// unknown token. An *InvalidError gives the client a reason; if the token lacks scopes, return a
-// NewProtocolError with the data {"error": "insufficient_scope", "scopes": [...]}.
+// unknown token. [AccessToken.Info] has the headers of the request. An *InvalidError gives the
+// client a reason; if the token lacks scopes, return a NewProtocolError with the data {"error":
+// "insufficient_scope", "scopes": [...]}.
 func (server *Server) AddVerifier(verify func(context.Context, *AccessToken) (*Identity, error)) (*Feature, error) {
-	return server.add("verifier", map[string]any{}, typed(shapeValue, verify), verify)
+	return server.add("verifier", map[string]any{}, taking(func(ctx context.Context, call *Call, token *AccessToken) (any, error) {
+		token.call = call
+		identity, err := verify(ctx, token)
+		return shaped{shapeValue, identity}, err
+	}), verify)
+}
+
+// Info describes the HTTP request with the token, until the verifier returns.
+func (token *AccessToken) Info() (*AccessTokenInfo, error) {
+	if token.call == nil {
+		return nil, &Error{Kind: ErrInvalidArgument, Message: "only the token that a verifier gets has a request"}
+	}
+	return decoded[AccessTokenInfo](c.CallInfo(&token.call.owner))
 }
 
 // AddVisibility adds a function that decides who can see and call a feature, given its name. Set it

@@ -275,6 +275,9 @@ type AccessToken struct {
 	URL string `json:"url"`
 	// Resource that the token must be issued for.
 	Resource string `json:"resource"`
+
+	// call is that of the verifier.
+	call *Call
 }
 
 // Identity is the identity that a verified token represents. It does not contain the token, which

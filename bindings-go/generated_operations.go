@@ -404,3 +404,15 @@ type ClientInfo struct {
 	// is restarted.
 	Pid *int `json:"pid,omitempty"`
 }
+
+// AccessTokenInfo is the HTTP request with an access token to verify.
+type AccessTokenInfo struct {
+	// Headers of the HTTP request, by lowercase name. Multiple values are joined by commas, those of
+	// `cookie` by semicolons. They include the token and its proof: don't log them or pass them on.
+	Headers map[string]string `json:"headers"`
+	// Target of the HTTP request as received, such as `/mcp?tenant=acme`; in a web framework, relative
+	// to the mount.
+	Target string `json:"target"`
+	// IP address of the HTTP peer, which may be a proxy, if known.
+	RemoteAddress string `json:"remoteAddress,omitempty"`
+}
