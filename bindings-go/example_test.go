@@ -3,8 +3,10 @@ package trunkline_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log"
+	"net/http/httptest"
 
 	trunkline "github.com/trunkline-mcp/trunkline/bindings-go"
 )
@@ -142,4 +144,106 @@ func ExampleClient_Tools() {
 	}
 	// Output:
 	// forecast {"type":"object","properties":{"city":{"type":"string","description":"Where the weather is."}},"required":["city"],"additionalProperties":false}
+}
+
+// The endpoint as an http.Handler, here in a server of net/http/httptest.
+func ExampleServer_Handler() {
+	ctx := context.Background()
+	server := trunkline.Must(trunkline.NewServer("weather", "1.0.0", trunkline.ServerOptions{}))
+	defer server.Close(ctx)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "forecast"}, predict))
+	web := httptest.NewServer(trunkline.Must(server.Handler(trunkline.HTTPOptions{})))
+	defer web.Close()
+
+	client := trunkline.Must(trunkline.Connect(ctx, web.URL+"/mcp", trunkline.ClientOptions{}))
+	defer client.Close()
+	fmt.Println(trunkline.CallTool[forecast](ctx, client, "forecast", place{City: "Rome"}))
+	// Output:
+	// {Rome 21.5} <nil>
+}
+
+// A handler that asks the user of its client, who fills in a form.
+func ExampleElicit() {
+	ctx := context.Background()
+	server := trunkline.Must(trunkline.NewServer("weather", "1.0.0", trunkline.ServerOptions{}))
+	defer server.Close(ctx)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "ask"}, func(ctx context.Context, call *trunkline.Call, _ struct{}) (string, error) {
+		// The handler may run again with the answer: it returns every error.
+		given, err := trunkline.Elicit[place](ctx, call, "Where are you?")
+		if err != nil {
+			return "", err
+		}
+		if given == nil {
+			return "The user did not say.", nil
+		}
+		return "The user is in " + given.City + ".", nil
+	}))
+
+	var options trunkline.ClientOptions
+	options.OnElicit = func(_ context.Context, request *trunkline.ElicitRequest) (*trunkline.ElicitResult, error) {
+		fmt.Println(request.Message)
+		return &trunkline.ElicitResult{Action: trunkline.ElicitActionAccept, Content: map[string]any{"city": "Rome"}}, nil
+	}
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, server, options))
+	defer client.Close()
+	fmt.Println(trunkline.CallTool[string](ctx, client, "ask", nil))
+	// Output:
+	// Where are you?
+	// The user is in Rome. <nil>
+}
+
+// Two servers behind one client, which puts their names before those of their tools.
+func ExampleConnectGroup() {
+	ctx := context.Background()
+	servers := map[string]any{}
+	for _, name := range []string{"europe", "asia"} {
+		server := trunkline.Must(trunkline.NewServer(name, "1.0.0", trunkline.ServerOptions{}))
+		defer server.Close(ctx)
+		trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "forecast"}, predict))
+		servers[name] = server
+	}
+
+	client := trunkline.Must(trunkline.ConnectGroup(ctx, servers, trunkline.ClientOptions{}))
+	defer client.Close()
+	for _, tool := range trunkline.Must(client.ListTools(ctx)) {
+		fmt.Println(tool.Name)
+	}
+	fmt.Println(trunkline.CallTool[forecast](ctx, client, "europe__forecast", place{City: "Rome"}))
+	// Unordered output:
+	// europe__forecast
+	// asia__forecast
+	// {Rome 21.5} <nil>
+}
+
+// Errors have a kind, for errors.Is, and facts, for errors.As.
+func ExampleError() {
+	_, err := trunkline.Connect(context.Background(), "http://127.0.0.1:1/mcp", trunkline.ClientOptions{})
+	fmt.Println(errors.Is(err, trunkline.ErrTransport))
+	var failure *trunkline.Error
+	if errors.As(err, &failure) {
+		fmt.Println(failure.Facts().Reason == trunkline.FailureReasonRefused)
+	}
+	// Output:
+	// true
+	// true
+}
+
+// A handler that reports progress, and a client that shows it.
+func ExampleCall_Progress() {
+	ctx := context.Background()
+	server := trunkline.Must(trunkline.NewServer("weather", "1.0.0", trunkline.ServerOptions{}))
+	defer server.Close(ctx)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "measure"}, func(_ context.Context, call *trunkline.Call, _ struct{}) (string, error) {
+		call.Progress(1, 1, "measured")
+		return "done", nil
+	}))
+
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, server, trunkline.ClientOptions{}))
+	defer client.Close()
+	fmt.Println(trunkline.CallTool[string](ctx, client, "measure", nil, trunkline.RequestOptions{OnProgress: func(said trunkline.Progress) {
+		fmt.Println(said.Message, said.Progress, "of", *said.Total)
+	}}))
+	// Output:
+	// measured 1 of 1
+	// done <nil>
 }
