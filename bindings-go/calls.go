@@ -40,9 +40,12 @@ func serve(retained uintptr, run callFunc) {
 	call := &Call{owner: owner{what: "call", object: retained}, arguments: copied(arguments, *length)}
 	// The call has its own end: a task outlives the request that started it.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(cause(retained)))
-	c.CallOnCancel(&call.owner, callbacks.cancel, keep(cancel), callbacks.forget)
+	// Without a destructor, which would be another callback for each call.
+	cancelling := keep(cancel)
+	_ = c.CallOnCancel(&call.owner, callbacks.cancel, cancelling, 0)
 	go func() {
 		defer call.release(c.CallFree)
+		defer forget(cancelling)
 		defer cancel(nil)
 		err := recovered(func() error {
 			form, encoded, err := returned(run(ctx, call))
@@ -266,9 +269,10 @@ func typed[In, Out any](form shape, handle func(context.Context, *In) (*Out, err
 
 // taking is a function that takes the arguments of its calls.
 func taking[In any](run func(ctx context.Context, call *Call, given *In) (any, error)) callFunc {
+	plan := planOf(reflect.TypeFor[In]())
 	return func(ctx context.Context, call *Call) (any, error) {
 		given := new(In)
-		if err := unmarshalValid(call.arguments, given); err != nil && len(call.arguments) > 0 {
+		if err := plan.unmarshal(call.arguments, given); err != nil && len(call.arguments) > 0 {
 			return nil, invalid(err)
 		}
 		return run(ctx, call, given)

@@ -19,10 +19,15 @@ var errUnread = errors.New("this needs encoding/json")
 
 // unmarshalValid is unmarshal for JSON that is valid.
 func unmarshalValid(text []byte, pointer any) error {
+	return planOf(reflect.TypeOf(pointer).Elem()).unmarshal(text, pointer)
+}
+
+// unmarshal is unmarshalValid for a pointer to the type of the plan.
+func (p *plan) unmarshal(text []byte, pointer any) error {
 	into := reflect.ValueOf(pointer).Elem()
 	reader := reader{text: text}
 	if len(text) > 0 {
-		if err := reader.read(into); err != errUnread {
+		if err := reader.read(into, p); err != errUnread {
 			return err
 		}
 	}
@@ -50,12 +55,15 @@ const (
 // A plan is how the values of a type are read.
 type plan struct {
 	how how
-	// of a struct.
+	// Those of a struct.
 	members map[string]planned
+	// Of the items of a slice, or what a pointer points to.
+	items *plan
 }
 
 // planned is how a member of a struct is read.
 type planned struct {
+	*plan
 	index []int
 	// bit is its own among those of the struct.
 	bit uint64
@@ -68,14 +76,28 @@ func planOf(of reflect.Type) *plan {
 	if known, asked := plans.Load(of); asked {
 		return known.(*plan)
 	}
-	made := &plan{how: howRead(of)}
-	if made.how == asStruct {
-		made.members = membersOf(of)
-	}
-	if made.how == asStruct && made.members == nil {
-		made.how = withJSON
-	}
+	made := planner{}.plan(of)
 	plans.Store(of, made)
+	return made
+}
+
+// A planner has the plans of types, which may contain themselves.
+type planner map[reflect.Type]*plan
+
+func (p planner) plan(of reflect.Type) *plan {
+	if made, isKnown := p[of]; isKnown {
+		return made
+	}
+	made := &plan{how: howRead(of)}
+	p[of] = made
+	switch made.how {
+	case asStruct:
+		if made.members = p.members(of); made.members == nil {
+			made.how = withJSON
+		}
+	case asSlice, asPointer:
+		made.items = p.plan(of.Elem())
+	}
 	return made
 }
 
@@ -101,8 +123,8 @@ func howRead(of reflect.Type) how {
 	return plainKinds[of.Kind()]
 }
 
-// membersOf are the members of a struct, or nil if it has some that only encoding/json can set.
-func membersOf(of reflect.Type) map[string]planned {
+// members are those of a struct, or nil if it has some that only encoding/json can set.
+func (p planner) members(of reflect.Type) map[string]planned {
 	fields := jsonFields(of)
 	if len(fields) > 64 {
 		return nil
@@ -119,15 +141,15 @@ func membersOf(of reflect.Type) map[string]planned {
 			// It has the option string.
 			return nil
 		}
-		members[field.name] = planned{field.Index, 1 << i}
+		members[field.name] = planned{p.plan(field.Type), field.Index, 1 << i}
 	}
 	return members
 }
 
 // read decodes the value at the place. The error is errUnread, or of a type that reads itself.
-func (r *reader) read(into reflect.Value) error {
+func (r *reader) read(into reflect.Value, plan *plan) error {
 	r.space()
-	plan, first := planOf(into.Type()), r.text[r.at]
+	first := r.text[r.at]
 	if first == 'n' && plan.how != asRaw && plan.how != asItself && plan.how != withJSON {
 		// Null leaves the zero value.
 		r.literal()
@@ -166,9 +188,9 @@ func (r *reader) read(into reflect.Value) error {
 	case asPointer:
 		made := reflect.New(into.Type().Elem())
 		into.Set(made)
-		return r.read(made.Elem())
+		return r.read(made.Elem(), plan.items)
 	case asSlice:
-		return r.readItems(into)
+		return r.readItems(into, plan.items)
 	case asStruct:
 		return r.readMembers(into, plan.members)
 	case asRaw:
@@ -184,7 +206,7 @@ func (r *reader) read(into reflect.Value) error {
 	return nil
 }
 
-func (r *reader) readItems(into reflect.Value) error {
+func (r *reader) readItems(into reflect.Value, items *plan) error {
 	if r.text[r.at] != '[' {
 		return errUnread
 	}
@@ -199,7 +221,7 @@ func (r *reader) readItems(into reflect.Value) error {
 			into.Grow(1)
 		}
 		into.SetLen(i + 1)
-		if err := r.read(into.Index(i)); err != nil {
+		if err := r.read(into.Index(i), items); err != nil {
 			return err
 		}
 		if r.next() == ']' {
@@ -232,7 +254,7 @@ func (r *reader) readMembers(into reflect.Value, members map[string]planned) err
 		if !isMember {
 			r.space()
 			r.skipped()
-		} else if err := r.read(into.FieldByIndex(member.index)); err != nil {
+		} else if err := r.read(into.FieldByIndex(member.index), member.plan); err != nil {
 			return err
 		}
 		if r.next() == '}' {

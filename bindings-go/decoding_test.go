@@ -87,7 +87,7 @@ func sameAsSlowly[T any](t *testing.T, text []byte) bool {
 		t.Errorf("%T: %s: %+v instead of %+v", *fast, text, *fast, *slow)
 	}
 	reader := reader{text: text}
-	return reader.read(reflect.ValueOf(new(T)).Elem()) == nil
+	return reader.read(reflect.ValueOf(new(T)).Elem(), planOf(reflect.TypeFor[T]())) == nil
 }
 
 func sameForAll(t *testing.T, text []byte) {

@@ -11,131 +11,136 @@ import (
 // c has the functions of the library that this package uses.
 var c functions
 
-// functions are those of the library. Those that can fail have a method.
+// functions are those of the library: their addresses, or functions of Go for those with arguments that
+// are no machine words. Those that can fail have a method.
 type functions struct {
-	callCancelRequest           func(call uintptr, ticket uint64, reason str, error *uintptr) uint32
-	callCloseStream             func(call uintptr) uint32
-	CallExchangeData            func(call uintptr) uintptr
-	callFail                    func(call uintptr, message str) uint32
-	callFailInvalid             func(call uintptr, path str, message str) uint32
-	callFailProtocol            func(call uintptr, code int64, message str, data str, error *uintptr) uint32
-	callFailTool                func(call uintptr, message str) uint32
-	CallFree                    func(call uintptr)
-	callInfo                    func(call uintptr, description *uintptr, error *uintptr) uint32
-	callNext                    func(call uintptr, params str, callback uintptr, userData uintptr, destructor uintptr, error *uintptr) uint32
-	callOnCancel                func(call uintptr, callback uintptr, userData uintptr, destructor uintptr) uint32
-	callOnce                    func(call uintptr, name str, value *uintptr) uint32
+	callCancelRequest           uintptr
+	callCloseStream             uintptr
+	callExchangeData            uintptr
+	callFail                    uintptr
+	callFailInvalid             uintptr
+	callFailProtocol            uintptr
+	callFailTool                uintptr
+	callFree                    uintptr
+	callInfo                    uintptr
+	callNext                    uintptr
+	callOnCancel                uintptr
+	callOnce                    uintptr
 	callProgress                func(call uintptr, progress float64, total float64, message str) uint32
-	callRequireInput            func(call uintptr, json str, error *uintptr) uint32
-	CallRetain                  func(call uintptr) uintptr
-	callReturnJson              func(call uintptr, shape uint32, json str, error *uintptr) uint32
-	callSetOnce                 func(call uintptr, name str, value str, error *uintptr) uint32
-	callSetTaskMessage          func(call uintptr, taskMessage str) uint32
-	callSetVar                  func(call uintptr, name str, value uintptr, destructor uintptr) uint32
-	callStartRequest            func(call uintptr, method str, params str, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
-	callStartTask               func(call uintptr) uint32
-	CallVar                     func(call uintptr, name str) uintptr
-	clientAsServer              func(client uintptr, json *uintptr, error *uintptr) uint32
-	clientCancel                func(client uintptr, ticket uint64, reason str, error *uintptr) uint32
-	ClientClosed                func(client uintptr) bool
-	clientConnectChannel        func(options uintptr, client *uintptr, error *uintptr) uint32
-	clientConnectChild          func(command *str, count uintptr, options uintptr, client *uintptr, error *uintptr) uint32
-	clientConnectConfig         func(server str, options uintptr, client *uintptr, error *uintptr) uint32
-	clientConnectGroup          func(servers str, options uintptr, client *uintptr, error *uintptr) uint32
-	clientConnectHttp           func(url str, options uintptr, client *uintptr, error *uintptr) uint32
-	clientConnectMemory         func(server uintptr, options uintptr, client *uintptr, error *uintptr) uint32
-	clientEnd                   func(client uintptr, error *uintptr) uint32
-	ClientFree                  func(client uintptr)
-	clientInfo                  func(client uintptr, description *uintptr, error *uintptr) uint32
-	clientNotify                func(client uintptr, method str, params str, error *uintptr) uint32
-	ClientOpened                func(client uintptr) bool
-	ClientOptionsFree           func(options uintptr)
-	clientOptionsFromJson       func(json str, options *uintptr, error *uintptr) uint32
-	clientOptionsOnNotification func(options uintptr, callback uintptr, userData uintptr, destructor uintptr) uint32
-	clientOptionsSetBackground  func(options uintptr, background bool) uint32
-	clientOptionsSetPort        func(options uintptr, port uintptr) uint32
-	clientSetRoots              func(client uintptr, roots str, error *uintptr) uint32
-	clientStart                 func(client uintptr, method str, params str, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
-	clientStartClose            func(client uintptr, deadlineMs uint64, error *uintptr) uint32
-	clientStartNextChange       func(client uintptr, subscription uint64, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
-	clientStartTaskRespond      func(client uintptr, task uint64, responses str, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
-	clientStartTaskResult       func(client uintptr, task uint64, options uintptr, callback uintptr, userData uintptr, destructor uintptr, ticket *uint64, error *uintptr) uint32
-	clientUnsubscribe           func(client uintptr, subscription uint64, error *uintptr) uint32
-	dispatch                    func(port uintptr, timeoutMs uint64, count *uintptr, error *uintptr) uint32
-	ErrorFree                   func(error uintptr)
-	errorJson                   func(error uintptr, json *str) uint32
-	httpBody                    func(exchange uintptr, data *byte, len uintptr, end bool, wanted *bool, error *uintptr) uint32
-	httpCancel                  func(exchange uintptr) uint32
-	httpCredit                  func(exchange uintptr, len uintptr) uint32
-	HttpExchangeFree            func(exchange uintptr)
-	HttpOptionsFree             func(options uintptr)
-	httpOptionsFromJson         func(json str, options *uintptr, error *uintptr) uint32
+	callRequireInput            uintptr
+	callRetain                  uintptr
+	callReturnJson              uintptr
+	callSetOnce                 uintptr
+	callSetTaskMessage          uintptr
+	callSetVar                  uintptr
+	callStartRequest            uintptr
+	callStartTask               uintptr
+	callVar                     uintptr
+	clientAsServer              uintptr
+	clientCancel                uintptr
+	clientClosed                uintptr
+	clientConnectChannel        uintptr
+	clientConnectChild          uintptr
+	clientConnectConfig         uintptr
+	clientConnectGroup          uintptr
+	clientConnectHttp           uintptr
+	clientConnectMemory         uintptr
+	clientEnd                   uintptr
+	clientFree                  uintptr
+	clientInfo                  uintptr
+	clientNotify                uintptr
+	clientOpened                uintptr
+	clientOptionsFree           uintptr
+	clientOptionsFromJson       uintptr
+	clientOptionsOnNotification uintptr
+	clientOptionsSetBackground  uintptr
+	clientOptionsSetPort        uintptr
+	clientSetRoots              uintptr
+	clientStart                 uintptr
+	clientStartClose            uintptr
+	clientStartNextChange       uintptr
+	clientStartTaskRespond      uintptr
+	clientStartTaskResult       uintptr
+	clientUnsubscribe           uintptr
+	dispatch                    uintptr
+	errorFree                   uintptr
+	errorJson                   uintptr
+	httpBody                    uintptr
+	httpCancel                  uintptr
+	httpCredit                  uintptr
+	httpExchangeFree            uintptr
+	httpOptionsFree             uintptr
+	httpOptionsFromJson         uintptr
 	httpRequest                 func(listener uintptr, method str, target str, headers *header, headerCount uintptr, remoteAddress str, endOfRequest bool, head uintptr, chunk uintptr, end uintptr, userData uintptr, destructor uintptr, exchange *uintptr, error *uintptr) uint32
-	ListenerClosed              func(listener uintptr) bool
-	listenerEnd                 func(listener uintptr, error *uintptr) uint32
-	ListenerFree                func(listener uintptr)
-	listenerStartClose          func(listener uintptr, deadlineMs uint64, error *uintptr) uint32
-	PlainCallArguments          func(call uintptr, len *uintptr) *byte
+	listenerClosed              uintptr
+	listenerEnd                 uintptr
+	listenerFree                uintptr
+	listenerStartClose          uintptr
+	plainCallArguments          uintptr
 	PlainListenerUrl            func(listener uintptr) string
-	PlainText                   func(text uintptr, len *uintptr) *byte
+	plainText                   uintptr
 	PlainVersion                func() string
-	PortFree                    func(port uintptr)
-	portMeasurements            func(port uintptr, json *uintptr, error *uintptr) uint32
-	portNewForGo                func(port *uintptr, error *uintptr) uint32
-	portOnLog                   func(port uintptr, callback uintptr, userData uintptr, destructor uintptr) uint32
-	portOnTelemetry             func(port uintptr, begin uintptr, scope uintptr, end uintptr, userData uintptr, destructor uintptr) uint32
-	portWake                    func(port uintptr) uint32
-	RequestOptionsFree          func(options uintptr)
-	requestOptionsFromJson      func(json str, options *uintptr, error *uintptr) uint32
-	requestOptionsOnProgress    func(options uintptr, callback uintptr, userData uintptr, destructor uintptr) uint32
-	requestOptionsSetUserData   func(options uintptr, userData uintptr, destructor uintptr) uint32
-	serverAdd                   func(server uintptr, kind str, entry str, callback uintptr, userData uintptr, destructor uintptr, registration *uint64, error *uintptr) uint32
-	serverCheckStore            func(server uintptr, findings *uintptr, error *uintptr) uint32
-	serverElicitationComplete   func(server uintptr, id str, error *uintptr) uint32
-	ServerFree                  func(server uintptr)
-	serverListChanged           func(server uintptr, category str, error *uintptr) uint32
-	serverListenHttp            func(server uintptr, options uintptr, listener *uintptr, error *uintptr) uint32
-	serverListenStdio           func(server uintptr, listener *uintptr, error *uintptr) uint32
-	serverMount                 func(server uintptr, prefix str, other uintptr, registration *uint64, error *uintptr) uint32
-	serverMountHttp             func(server uintptr, options uintptr, listener *uintptr, error *uintptr) uint32
-	serverNewWith               func(name str, version str, options uintptr, server *uintptr, error *uintptr) uint32
-	ServerOptionsFree           func(options uintptr)
-	serverOptionsFromJson       func(json str, options *uintptr, error *uintptr) uint32
-	serverOptionsSetOwnStore    func(options uintptr, store unsafe.Pointer, userData uintptr, destructor uintptr) uint32
-	serverOptionsSetPort        func(options uintptr, port uintptr) uint32
-	serverProxy                 func(server uintptr, client uintptr, prefix str, maxConnections uint32, registration *uint64, error *uintptr) uint32
-	serverRemove                func(server uintptr, registration uint64, error *uintptr) uint32
-	serverResourceUpdated       func(server uintptr, uri str, error *uintptr) uint32
-	serverSetEnabled            func(server uintptr, registration uint64, isEnabled bool, error *uintptr) uint32
-	serverSetLifespanCalls      func(server uintptr, open uintptr, close uintptr, userData uintptr, destructor uintptr, error *uintptr) uint32
-	TextFree                    func(text uintptr)
-	traceContextSet             func(context uintptr, key str, value str) uint32
+	portFree                    uintptr
+	portMeasurements            uintptr
+	portNewForGo                uintptr
+	portOnLog                   uintptr
+	portOnTelemetry             uintptr
+	portWake                    uintptr
+	requestOptionsFree          uintptr
+	requestOptionsFromJson      uintptr
+	requestOptionsOnProgress    uintptr
+	requestOptionsSetUserData   uintptr
+	serverAdd                   uintptr
+	serverCheckStore            uintptr
+	serverElicitationComplete   uintptr
+	serverFree                  uintptr
+	serverListChanged           uintptr
+	serverListenHttp            uintptr
+	serverListenStdio           uintptr
+	serverMount                 uintptr
+	serverMountHttp             uintptr
+	serverNewWith               uintptr
+	serverOptionsFree           uintptr
+	serverOptionsFromJson       uintptr
+	serverOptionsSetOwnStore    uintptr
+	serverOptionsSetPort        uintptr
+	serverProxy                 uintptr
+	serverRemove                uintptr
+	serverResourceUpdated       uintptr
+	serverSetEnabled            uintptr
+	serverSetLifespanCalls      uintptr
+	textFree                    uintptr
+	traceContextSet             uintptr
 }
 
 func (c *functions) CallCancelRequest(call *owner, ticket uint64, reason string) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.callCancelRequest(call.object, ticket, text(reason), failure)
+		result, _, _ := purego.SyscallN(c.callCancelRequest, call.object, uintptr(ticket), uintptr(unsafe.Pointer(unsafe.StringData(reason))), uintptr(len(reason)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, call)
 	return err
 }
 
 func (c *functions) CallCloseStream(call *owner) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.callCloseStream(call.object)
+		result, _, _ := purego.SyscallN(c.callCloseStream, call.object)
+		return uint32(result)
 	}, call)
 	return err
 }
 
 func (c *functions) CallFail(call *owner, message string) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.callFail(call.object, text(message))
+		result, _, _ := purego.SyscallN(c.callFail, call.object, uintptr(unsafe.Pointer(unsafe.StringData(message))), uintptr(len(message)))
+		return uint32(result)
 	}, call)
 	return err
 }
 
 func (c *functions) CallFailInvalid(call *owner, path string, message string) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.callFailInvalid(call.object, text(path), text(message))
+		result, _, _ := purego.SyscallN(c.callFailInvalid, call.object, uintptr(unsafe.Pointer(unsafe.StringData(path))), uintptr(len(path)), uintptr(unsafe.Pointer(unsafe.StringData(message))), uintptr(len(message)))
+		return uint32(result)
 	}, call)
 	return err
 }
@@ -146,14 +151,16 @@ func (c *functions) CallFailProtocol(call *owner, code int64, message string, da
 		return err
 	}
 	err = invoke(func(failure *uintptr) uint32 {
-		return c.callFailProtocol(call.object, code, text(message), text(dataText), failure)
+		result, _, _ := purego.SyscallN(c.callFailProtocol, call.object, uintptr(code), uintptr(unsafe.Pointer(unsafe.StringData(message))), uintptr(len(message)), uintptr(unsafe.Pointer(unsafe.StringData(dataText))), uintptr(len(dataText)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, call)
 	return err
 }
 
 func (c *functions) CallFailTool(call *owner, message string) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.callFailTool(call.object, text(message))
+		result, _, _ := purego.SyscallN(c.callFailTool, call.object, uintptr(unsafe.Pointer(unsafe.StringData(message))), uintptr(len(message)))
+		return uint32(result)
 	}, call)
 	return err
 }
@@ -161,7 +168,8 @@ func (c *functions) CallFailTool(call *owner, message string) error {
 func (c *functions) CallInfo(call *owner) ([]byte, error) {
 	var description uintptr
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.callInfo(call.object, &description, failure)
+		result, _, _ := purego.SyscallN(c.callInfo, call.object, uintptr(unsafe.Pointer(&description)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, call)
 	return taken(description), err
 }
@@ -172,14 +180,16 @@ func (c *functions) CallNext(call *owner, params any, callback uintptr, userData
 		return err
 	}
 	err = invoke(func(failure *uintptr) uint32 {
-		return c.callNext(call.object, text(paramsText), callback, userData, destructor, failure)
+		result, _, _ := purego.SyscallN(c.callNext, call.object, uintptr(unsafe.Pointer(unsafe.StringData(paramsText))), uintptr(len(paramsText)), callback, userData, destructor, uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, call)
 	return err
 }
 
 func (c *functions) CallOnCancel(call *owner, callback uintptr, userData uintptr, destructor uintptr) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.callOnCancel(call.object, callback, userData, destructor)
+		result, _, _ := purego.SyscallN(c.callOnCancel, call.object, callback, userData, destructor)
+		return uint32(result)
 	}, call)
 	return err
 }
@@ -187,7 +197,8 @@ func (c *functions) CallOnCancel(call *owner, callback uintptr, userData uintptr
 func (c *functions) CallOnce(call *owner, name string) ([]byte, error) {
 	var value uintptr
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.callOnce(call.object, text(name), &value)
+		result, _, _ := purego.SyscallN(c.callOnce, call.object, uintptr(unsafe.Pointer(unsafe.StringData(name))), uintptr(len(name)), uintptr(unsafe.Pointer(&value)))
+		return uint32(result)
 	}, call)
 	return taken(value), err
 }
@@ -205,7 +216,8 @@ func (c *functions) CallRequireInput(call *owner, json any) error {
 		return err
 	}
 	err = invoke(func(failure *uintptr) uint32 {
-		return c.callRequireInput(call.object, text(jsonText), failure)
+		result, _, _ := purego.SyscallN(c.callRequireInput, call.object, uintptr(unsafe.Pointer(unsafe.StringData(jsonText))), uintptr(len(jsonText)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, call)
 	return err
 }
@@ -216,7 +228,8 @@ func (c *functions) CallReturnJson(call *owner, shape uint32, json any) error {
 		return err
 	}
 	err = invoke(func(failure *uintptr) uint32 {
-		return c.callReturnJson(call.object, shape, text(jsonText), failure)
+		result, _, _ := purego.SyscallN(c.callReturnJson, call.object, uintptr(shape), uintptr(unsafe.Pointer(unsafe.StringData(jsonText))), uintptr(len(jsonText)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, call)
 	return err
 }
@@ -227,21 +240,24 @@ func (c *functions) CallSetOnce(call *owner, name string, value any) error {
 		return err
 	}
 	err = invoke(func(failure *uintptr) uint32 {
-		return c.callSetOnce(call.object, text(name), text(valueText), failure)
+		result, _, _ := purego.SyscallN(c.callSetOnce, call.object, uintptr(unsafe.Pointer(unsafe.StringData(name))), uintptr(len(name)), uintptr(unsafe.Pointer(unsafe.StringData(valueText))), uintptr(len(valueText)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, call)
 	return err
 }
 
 func (c *functions) CallSetTaskMessage(call *owner, taskMessage string) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.callSetTaskMessage(call.object, text(taskMessage))
+		result, _, _ := purego.SyscallN(c.callSetTaskMessage, call.object, uintptr(unsafe.Pointer(unsafe.StringData(taskMessage))), uintptr(len(taskMessage)))
+		return uint32(result)
 	}, call)
 	return err
 }
 
 func (c *functions) CallSetVar(call *owner, name string, value uintptr, destructor uintptr) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.callSetVar(call.object, text(name), value, destructor)
+		result, _, _ := purego.SyscallN(c.callSetVar, call.object, uintptr(unsafe.Pointer(unsafe.StringData(name))), uintptr(len(name)), value, destructor)
+		return uint32(result)
 	}, call)
 	return err
 }
@@ -253,14 +269,16 @@ func (c *functions) CallStartRequest(call *owner, method string, params any, opt
 		return ticket, err
 	}
 	err = invoke(func(failure *uintptr) uint32 {
-		return c.callStartRequest(call.object, text(method), text(paramsText), options, callback, userData, destructor, &ticket, failure)
+		result, _, _ := purego.SyscallN(c.callStartRequest, call.object, uintptr(unsafe.Pointer(unsafe.StringData(method))), uintptr(len(method)), uintptr(unsafe.Pointer(unsafe.StringData(paramsText))), uintptr(len(paramsText)), options, callback, userData, destructor, uintptr(unsafe.Pointer(&ticket)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, call)
 	return ticket, err
 }
 
 func (c *functions) CallStartTask(call *owner) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.callStartTask(call.object)
+		result, _, _ := purego.SyscallN(c.callStartTask, call.object)
+		return uint32(result)
 	}, call)
 	return err
 }
@@ -268,14 +286,16 @@ func (c *functions) CallStartTask(call *owner) error {
 func (c *functions) ClientAsServer(client *owner) ([]byte, error) {
 	var json uintptr
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.clientAsServer(client.object, &json, failure)
+		result, _, _ := purego.SyscallN(c.clientAsServer, client.object, uintptr(unsafe.Pointer(&json)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, client)
 	return taken(json), err
 }
 
 func (c *functions) ClientCancel(client *owner, ticket uint64, reason string) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.clientCancel(client.object, ticket, text(reason), failure)
+		result, _, _ := purego.SyscallN(c.clientCancel, client.object, uintptr(ticket), uintptr(unsafe.Pointer(unsafe.StringData(reason))), uintptr(len(reason)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, client)
 	return err
 }
@@ -283,7 +303,8 @@ func (c *functions) ClientCancel(client *owner, ticket uint64, reason string) er
 func (c *functions) ClientConnectChannel(options uintptr) (uintptr, error) {
 	var client uintptr
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.clientConnectChannel(options, &client, failure)
+		result, _, _ := purego.SyscallN(c.clientConnectChannel, options, uintptr(unsafe.Pointer(&client)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	})
 	return client, err
 }
@@ -291,7 +312,8 @@ func (c *functions) ClientConnectChannel(options uintptr) (uintptr, error) {
 func (c *functions) ClientConnectChild(command *str, count uintptr, options uintptr) (uintptr, error) {
 	var client uintptr
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.clientConnectChild(command, count, options, &client, failure)
+		result, _, _ := purego.SyscallN(c.clientConnectChild, uintptr(unsafe.Pointer(command)), count, options, uintptr(unsafe.Pointer(&client)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	})
 	return client, err
 }
@@ -299,7 +321,8 @@ func (c *functions) ClientConnectChild(command *str, count uintptr, options uint
 func (c *functions) ClientConnectConfig(server string, options uintptr) (uintptr, error) {
 	var client uintptr
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.clientConnectConfig(text(server), options, &client, failure)
+		result, _, _ := purego.SyscallN(c.clientConnectConfig, uintptr(unsafe.Pointer(unsafe.StringData(server))), uintptr(len(server)), options, uintptr(unsafe.Pointer(&client)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	})
 	return client, err
 }
@@ -311,7 +334,8 @@ func (c *functions) ClientConnectGroup(servers any, options uintptr) (uintptr, e
 		return client, err
 	}
 	err = invoke(func(failure *uintptr) uint32 {
-		return c.clientConnectGroup(text(serversText), options, &client, failure)
+		result, _, _ := purego.SyscallN(c.clientConnectGroup, uintptr(unsafe.Pointer(unsafe.StringData(serversText))), uintptr(len(serversText)), options, uintptr(unsafe.Pointer(&client)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	})
 	return client, err
 }
@@ -319,7 +343,8 @@ func (c *functions) ClientConnectGroup(servers any, options uintptr) (uintptr, e
 func (c *functions) ClientConnectHttp(url string, options uintptr) (uintptr, error) {
 	var client uintptr
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.clientConnectHttp(text(url), options, &client, failure)
+		result, _, _ := purego.SyscallN(c.clientConnectHttp, uintptr(unsafe.Pointer(unsafe.StringData(url))), uintptr(len(url)), options, uintptr(unsafe.Pointer(&client)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	})
 	return client, err
 }
@@ -327,14 +352,16 @@ func (c *functions) ClientConnectHttp(url string, options uintptr) (uintptr, err
 func (c *functions) ClientConnectMemory(server *owner, options uintptr) (uintptr, error) {
 	var client uintptr
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.clientConnectMemory(server.object, options, &client, failure)
+		result, _, _ := purego.SyscallN(c.clientConnectMemory, server.object, options, uintptr(unsafe.Pointer(&client)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, server)
 	return client, err
 }
 
 func (c *functions) ClientEnd(client *owner) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.clientEnd(client.object, failure)
+		result, _, _ := purego.SyscallN(c.clientEnd, client.object, uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, client)
 	return err
 }
@@ -342,7 +369,8 @@ func (c *functions) ClientEnd(client *owner) error {
 func (c *functions) ClientInfo(client *owner) ([]byte, error) {
 	var description uintptr
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.clientInfo(client.object, &description, failure)
+		result, _, _ := purego.SyscallN(c.clientInfo, client.object, uintptr(unsafe.Pointer(&description)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, client)
 	return taken(description), err
 }
@@ -353,7 +381,8 @@ func (c *functions) ClientNotify(client *owner, method string, params any) error
 		return err
 	}
 	err = invoke(func(failure *uintptr) uint32 {
-		return c.clientNotify(client.object, text(method), text(paramsText), failure)
+		result, _, _ := purego.SyscallN(c.clientNotify, client.object, uintptr(unsafe.Pointer(unsafe.StringData(method))), uintptr(len(method)), uintptr(unsafe.Pointer(unsafe.StringData(paramsText))), uintptr(len(paramsText)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, client)
 	return err
 }
@@ -365,28 +394,32 @@ func (c *functions) ClientOptionsFromJson(json any) (uintptr, error) {
 		return options, err
 	}
 	err = invoke(func(failure *uintptr) uint32 {
-		return c.clientOptionsFromJson(text(jsonText), &options, failure)
+		result, _, _ := purego.SyscallN(c.clientOptionsFromJson, uintptr(unsafe.Pointer(unsafe.StringData(jsonText))), uintptr(len(jsonText)), uintptr(unsafe.Pointer(&options)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	})
 	return options, err
 }
 
 func (c *functions) ClientOptionsOnNotification(options uintptr, callback uintptr, userData uintptr, destructor uintptr) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.clientOptionsOnNotification(options, callback, userData, destructor)
+		result, _, _ := purego.SyscallN(c.clientOptionsOnNotification, options, callback, userData, destructor)
+		return uint32(result)
 	})
 	return err
 }
 
 func (c *functions) ClientOptionsSetBackground(options uintptr, background bool) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.clientOptionsSetBackground(options, background)
+		result, _, _ := purego.SyscallN(c.clientOptionsSetBackground, options, word(background))
+		return uint32(result)
 	})
 	return err
 }
 
 func (c *functions) ClientOptionsSetPort(options uintptr, port uintptr) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.clientOptionsSetPort(options, port)
+		result, _, _ := purego.SyscallN(c.clientOptionsSetPort, options, port)
+		return uint32(result)
 	})
 	return err
 }
@@ -397,7 +430,8 @@ func (c *functions) ClientSetRoots(client *owner, roots any) error {
 		return err
 	}
 	err = invoke(func(failure *uintptr) uint32 {
-		return c.clientSetRoots(client.object, text(rootsText), failure)
+		result, _, _ := purego.SyscallN(c.clientSetRoots, client.object, uintptr(unsafe.Pointer(unsafe.StringData(rootsText))), uintptr(len(rootsText)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, client)
 	return err
 }
@@ -409,14 +443,16 @@ func (c *functions) ClientStart(client *owner, method string, params any, option
 		return ticket, err
 	}
 	err = invoke(func(failure *uintptr) uint32 {
-		return c.clientStart(client.object, text(method), text(paramsText), options, callback, userData, destructor, &ticket, failure)
+		result, _, _ := purego.SyscallN(c.clientStart, client.object, uintptr(unsafe.Pointer(unsafe.StringData(method))), uintptr(len(method)), uintptr(unsafe.Pointer(unsafe.StringData(paramsText))), uintptr(len(paramsText)), options, callback, userData, destructor, uintptr(unsafe.Pointer(&ticket)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, client)
 	return ticket, err
 }
 
 func (c *functions) ClientStartClose(client *owner, deadlineMs uint64) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.clientStartClose(client.object, deadlineMs, failure)
+		result, _, _ := purego.SyscallN(c.clientStartClose, client.object, uintptr(deadlineMs), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, client)
 	return err
 }
@@ -424,7 +460,8 @@ func (c *functions) ClientStartClose(client *owner, deadlineMs uint64) error {
 func (c *functions) ClientStartNextChange(client *owner, subscription uint64, options uintptr, callback uintptr, userData uintptr, destructor uintptr) (uint64, error) {
 	var ticket uint64
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.clientStartNextChange(client.object, subscription, options, callback, userData, destructor, &ticket, failure)
+		result, _, _ := purego.SyscallN(c.clientStartNextChange, client.object, uintptr(subscription), options, callback, userData, destructor, uintptr(unsafe.Pointer(&ticket)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, client)
 	return ticket, err
 }
@@ -436,7 +473,8 @@ func (c *functions) ClientStartTaskRespond(client *owner, task uint64, responses
 		return ticket, err
 	}
 	err = invoke(func(failure *uintptr) uint32 {
-		return c.clientStartTaskRespond(client.object, task, text(responsesText), options, callback, userData, destructor, &ticket, failure)
+		result, _, _ := purego.SyscallN(c.clientStartTaskRespond, client.object, uintptr(task), uintptr(unsafe.Pointer(unsafe.StringData(responsesText))), uintptr(len(responsesText)), options, callback, userData, destructor, uintptr(unsafe.Pointer(&ticket)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, client)
 	return ticket, err
 }
@@ -444,14 +482,16 @@ func (c *functions) ClientStartTaskRespond(client *owner, task uint64, responses
 func (c *functions) ClientStartTaskResult(client *owner, task uint64, options uintptr, callback uintptr, userData uintptr, destructor uintptr) (uint64, error) {
 	var ticket uint64
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.clientStartTaskResult(client.object, task, options, callback, userData, destructor, &ticket, failure)
+		result, _, _ := purego.SyscallN(c.clientStartTaskResult, client.object, uintptr(task), options, callback, userData, destructor, uintptr(unsafe.Pointer(&ticket)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, client)
 	return ticket, err
 }
 
 func (c *functions) ClientUnsubscribe(client *owner, subscription uint64) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.clientUnsubscribe(client.object, subscription, failure)
+		result, _, _ := purego.SyscallN(c.clientUnsubscribe, client.object, uintptr(subscription), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, client)
 	return err
 }
@@ -459,7 +499,8 @@ func (c *functions) ClientUnsubscribe(client *owner, subscription uint64) error 
 func (c *functions) Dispatch(port uintptr, timeoutMs uint64) (uintptr, error) {
 	var count uintptr
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.dispatch(port, timeoutMs, &count, failure)
+		result, _, _ := purego.SyscallN(c.dispatch, port, uintptr(timeoutMs), uintptr(unsafe.Pointer(&count)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	})
 	return count, err
 }
@@ -467,7 +508,8 @@ func (c *functions) Dispatch(port uintptr, timeoutMs uint64) (uintptr, error) {
 func (c *functions) ErrorJson(error uintptr) ([]byte, error) {
 	var json str
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.errorJson(error, &json)
+		result, _, _ := purego.SyscallN(c.errorJson, error, uintptr(unsafe.Pointer(&json)))
+		return uint32(result)
 	})
 	return json.bytes(), err
 }
@@ -475,21 +517,24 @@ func (c *functions) ErrorJson(error uintptr) ([]byte, error) {
 func (c *functions) HttpBody(exchange uintptr, data *byte, len uintptr, end bool) (bool, error) {
 	var wanted bool
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.httpBody(exchange, data, len, end, &wanted, failure)
+		result, _, _ := purego.SyscallN(c.httpBody, exchange, uintptr(unsafe.Pointer(data)), len, word(end), uintptr(unsafe.Pointer(&wanted)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	})
 	return wanted, err
 }
 
 func (c *functions) HttpCancel(exchange uintptr) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.httpCancel(exchange)
+		result, _, _ := purego.SyscallN(c.httpCancel, exchange)
+		return uint32(result)
 	})
 	return err
 }
 
 func (c *functions) HttpCredit(exchange uintptr, len uintptr) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.httpCredit(exchange, len)
+		result, _, _ := purego.SyscallN(c.httpCredit, exchange, len)
+		return uint32(result)
 	})
 	return err
 }
@@ -501,7 +546,8 @@ func (c *functions) HttpOptionsFromJson(json any) (uintptr, error) {
 		return options, err
 	}
 	err = invoke(func(failure *uintptr) uint32 {
-		return c.httpOptionsFromJson(text(jsonText), &options, failure)
+		result, _, _ := purego.SyscallN(c.httpOptionsFromJson, uintptr(unsafe.Pointer(unsafe.StringData(jsonText))), uintptr(len(jsonText)), uintptr(unsafe.Pointer(&options)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	})
 	return options, err
 }
@@ -516,14 +562,16 @@ func (c *functions) HttpRequest(listener *owner, method string, target string, h
 
 func (c *functions) ListenerEnd(listener *owner) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.listenerEnd(listener.object, failure)
+		result, _, _ := purego.SyscallN(c.listenerEnd, listener.object, uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, listener)
 	return err
 }
 
 func (c *functions) ListenerStartClose(listener *owner, deadlineMs uint64) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.listenerStartClose(listener.object, deadlineMs, failure)
+		result, _, _ := purego.SyscallN(c.listenerStartClose, listener.object, uintptr(deadlineMs), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, listener)
 	return err
 }
@@ -531,7 +579,8 @@ func (c *functions) ListenerStartClose(listener *owner, deadlineMs uint64) error
 func (c *functions) PortMeasurements(port uintptr) ([]byte, error) {
 	var json uintptr
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.portMeasurements(port, &json, failure)
+		result, _, _ := purego.SyscallN(c.portMeasurements, port, uintptr(unsafe.Pointer(&json)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	})
 	return taken(json), err
 }
@@ -539,28 +588,32 @@ func (c *functions) PortMeasurements(port uintptr) ([]byte, error) {
 func (c *functions) PortNewForGo() (uintptr, error) {
 	var port uintptr
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.portNewForGo(&port, failure)
+		result, _, _ := purego.SyscallN(c.portNewForGo, uintptr(unsafe.Pointer(&port)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	})
 	return port, err
 }
 
 func (c *functions) PortOnLog(port uintptr, callback uintptr, userData uintptr, destructor uintptr) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.portOnLog(port, callback, userData, destructor)
+		result, _, _ := purego.SyscallN(c.portOnLog, port, callback, userData, destructor)
+		return uint32(result)
 	})
 	return err
 }
 
 func (c *functions) PortOnTelemetry(port uintptr, begin uintptr, scope uintptr, end uintptr, userData uintptr, destructor uintptr) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.portOnTelemetry(port, begin, scope, end, userData, destructor)
+		result, _, _ := purego.SyscallN(c.portOnTelemetry, port, begin, scope, end, userData, destructor)
+		return uint32(result)
 	})
 	return err
 }
 
 func (c *functions) PortWake(port uintptr) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.portWake(port)
+		result, _, _ := purego.SyscallN(c.portWake, port)
+		return uint32(result)
 	})
 	return err
 }
@@ -572,21 +625,24 @@ func (c *functions) RequestOptionsFromJson(json any) (uintptr, error) {
 		return options, err
 	}
 	err = invoke(func(failure *uintptr) uint32 {
-		return c.requestOptionsFromJson(text(jsonText), &options, failure)
+		result, _, _ := purego.SyscallN(c.requestOptionsFromJson, uintptr(unsafe.Pointer(unsafe.StringData(jsonText))), uintptr(len(jsonText)), uintptr(unsafe.Pointer(&options)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	})
 	return options, err
 }
 
 func (c *functions) RequestOptionsOnProgress(options uintptr, callback uintptr, userData uintptr, destructor uintptr) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.requestOptionsOnProgress(options, callback, userData, destructor)
+		result, _, _ := purego.SyscallN(c.requestOptionsOnProgress, options, callback, userData, destructor)
+		return uint32(result)
 	})
 	return err
 }
 
 func (c *functions) RequestOptionsSetUserData(options uintptr, userData uintptr, destructor uintptr) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.requestOptionsSetUserData(options, userData, destructor)
+		result, _, _ := purego.SyscallN(c.requestOptionsSetUserData, options, userData, destructor)
+		return uint32(result)
 	})
 	return err
 }
@@ -598,7 +654,8 @@ func (c *functions) ServerAdd(server *owner, kind string, entry any, callback ui
 		return registration, err
 	}
 	err = invoke(func(failure *uintptr) uint32 {
-		return c.serverAdd(server.object, text(kind), text(entryText), callback, userData, destructor, &registration, failure)
+		result, _, _ := purego.SyscallN(c.serverAdd, server.object, uintptr(unsafe.Pointer(unsafe.StringData(kind))), uintptr(len(kind)), uintptr(unsafe.Pointer(unsafe.StringData(entryText))), uintptr(len(entryText)), callback, userData, destructor, uintptr(unsafe.Pointer(&registration)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, server)
 	return registration, err
 }
@@ -606,21 +663,24 @@ func (c *functions) ServerAdd(server *owner, kind string, entry any, callback ui
 func (c *functions) ServerCheckStore(server *owner) ([]byte, error) {
 	var findings uintptr
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.serverCheckStore(server.object, &findings, failure)
+		result, _, _ := purego.SyscallN(c.serverCheckStore, server.object, uintptr(unsafe.Pointer(&findings)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, server)
 	return taken(findings), err
 }
 
 func (c *functions) ServerElicitationComplete(server *owner, id string) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.serverElicitationComplete(server.object, text(id), failure)
+		result, _, _ := purego.SyscallN(c.serverElicitationComplete, server.object, uintptr(unsafe.Pointer(unsafe.StringData(id))), uintptr(len(id)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, server)
 	return err
 }
 
 func (c *functions) ServerListChanged(server *owner, category string) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.serverListChanged(server.object, text(category), failure)
+		result, _, _ := purego.SyscallN(c.serverListChanged, server.object, uintptr(unsafe.Pointer(unsafe.StringData(category))), uintptr(len(category)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, server)
 	return err
 }
@@ -628,7 +688,8 @@ func (c *functions) ServerListChanged(server *owner, category string) error {
 func (c *functions) ServerListenHttp(server *owner, options uintptr) (uintptr, error) {
 	var listener uintptr
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.serverListenHttp(server.object, options, &listener, failure)
+		result, _, _ := purego.SyscallN(c.serverListenHttp, server.object, options, uintptr(unsafe.Pointer(&listener)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, server)
 	return listener, err
 }
@@ -636,7 +697,8 @@ func (c *functions) ServerListenHttp(server *owner, options uintptr) (uintptr, e
 func (c *functions) ServerListenStdio(server *owner) (uintptr, error) {
 	var listener uintptr
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.serverListenStdio(server.object, &listener, failure)
+		result, _, _ := purego.SyscallN(c.serverListenStdio, server.object, uintptr(unsafe.Pointer(&listener)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, server)
 	return listener, err
 }
@@ -644,7 +706,8 @@ func (c *functions) ServerListenStdio(server *owner) (uintptr, error) {
 func (c *functions) ServerMount(server *owner, prefix string, other *owner) (uint64, error) {
 	var registration uint64
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.serverMount(server.object, text(prefix), other.object, &registration, failure)
+		result, _, _ := purego.SyscallN(c.serverMount, server.object, uintptr(unsafe.Pointer(unsafe.StringData(prefix))), uintptr(len(prefix)), other.object, uintptr(unsafe.Pointer(&registration)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, server, other)
 	return registration, err
 }
@@ -652,7 +715,8 @@ func (c *functions) ServerMount(server *owner, prefix string, other *owner) (uin
 func (c *functions) ServerMountHttp(server *owner, options uintptr) (uintptr, error) {
 	var listener uintptr
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.serverMountHttp(server.object, options, &listener, failure)
+		result, _, _ := purego.SyscallN(c.serverMountHttp, server.object, options, uintptr(unsafe.Pointer(&listener)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, server)
 	return listener, err
 }
@@ -660,7 +724,8 @@ func (c *functions) ServerMountHttp(server *owner, options uintptr) (uintptr, er
 func (c *functions) ServerNewWith(name string, version string, options uintptr) (uintptr, error) {
 	var server uintptr
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.serverNewWith(text(name), text(version), options, &server, failure)
+		result, _, _ := purego.SyscallN(c.serverNewWith, uintptr(unsafe.Pointer(unsafe.StringData(name))), uintptr(len(name)), uintptr(unsafe.Pointer(unsafe.StringData(version))), uintptr(len(version)), options, uintptr(unsafe.Pointer(&server)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	})
 	return server, err
 }
@@ -672,21 +737,24 @@ func (c *functions) ServerOptionsFromJson(json any) (uintptr, error) {
 		return options, err
 	}
 	err = invoke(func(failure *uintptr) uint32 {
-		return c.serverOptionsFromJson(text(jsonText), &options, failure)
+		result, _, _ := purego.SyscallN(c.serverOptionsFromJson, uintptr(unsafe.Pointer(unsafe.StringData(jsonText))), uintptr(len(jsonText)), uintptr(unsafe.Pointer(&options)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	})
 	return options, err
 }
 
 func (c *functions) ServerOptionsSetOwnStore(options uintptr, store unsafe.Pointer, userData uintptr, destructor uintptr) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.serverOptionsSetOwnStore(options, store, userData, destructor)
+		result, _, _ := purego.SyscallN(c.serverOptionsSetOwnStore, options, uintptr(unsafe.Pointer(store)), userData, destructor)
+		return uint32(result)
 	})
 	return err
 }
 
 func (c *functions) ServerOptionsSetPort(options uintptr, port uintptr) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.serverOptionsSetPort(options, port)
+		result, _, _ := purego.SyscallN(c.serverOptionsSetPort, options, port)
+		return uint32(result)
 	})
 	return err
 }
@@ -694,143 +762,237 @@ func (c *functions) ServerOptionsSetPort(options uintptr, port uintptr) error {
 func (c *functions) ServerProxy(server *owner, client *owner, prefix string, maxConnections uint32) (uint64, error) {
 	var registration uint64
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.serverProxy(server.object, client.object, text(prefix), maxConnections, &registration, failure)
+		result, _, _ := purego.SyscallN(c.serverProxy, server.object, client.object, uintptr(unsafe.Pointer(unsafe.StringData(prefix))), uintptr(len(prefix)), uintptr(maxConnections), uintptr(unsafe.Pointer(&registration)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, server, client)
 	return registration, err
 }
 
 func (c *functions) ServerRemove(server *owner, registration uint64) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.serverRemove(server.object, registration, failure)
+		result, _, _ := purego.SyscallN(c.serverRemove, server.object, uintptr(registration), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, server)
 	return err
 }
 
 func (c *functions) ServerResourceUpdated(server *owner, uri string) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.serverResourceUpdated(server.object, text(uri), failure)
+		result, _, _ := purego.SyscallN(c.serverResourceUpdated, server.object, uintptr(unsafe.Pointer(unsafe.StringData(uri))), uintptr(len(uri)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, server)
 	return err
 }
 
 func (c *functions) ServerSetEnabled(server *owner, registration uint64, isEnabled bool) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.serverSetEnabled(server.object, registration, isEnabled, failure)
+		result, _, _ := purego.SyscallN(c.serverSetEnabled, server.object, uintptr(registration), word(isEnabled), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, server)
 	return err
 }
 
 func (c *functions) ServerSetLifespanCalls(server *owner, open uintptr, close uintptr, userData uintptr, destructor uintptr) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.serverSetLifespanCalls(server.object, open, close, userData, destructor, failure)
+		result, _, _ := purego.SyscallN(c.serverSetLifespanCalls, server.object, open, close, userData, destructor, uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
 	}, server)
 	return err
 }
 
 func (c *functions) TraceContextSet(context uintptr, key string, value string) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		return c.traceContextSet(context, text(key), text(value))
+		result, _, _ := purego.SyscallN(c.traceContextSet, context, uintptr(unsafe.Pointer(unsafe.StringData(key))), uintptr(len(key)), uintptr(unsafe.Pointer(unsafe.StringData(value))), uintptr(len(value)))
+		return uint32(result)
 	})
 	return err
 }
 
+func (c *functions) CallExchangeData(call uintptr) uintptr {
+	result, _, _ := purego.SyscallN(c.callExchangeData, call)
+	return result
+}
+
+func (c *functions) CallFree(call uintptr) {
+	purego.SyscallN(c.callFree, call)
+}
+
+func (c *functions) CallRetain(call uintptr) uintptr {
+	result, _, _ := purego.SyscallN(c.callRetain, call)
+	return result
+}
+
+func (c *functions) CallVar(call uintptr, name str) uintptr {
+	result, _, _ := purego.SyscallN(c.callVar, call, uintptr(unsafe.Pointer(name.data)), name.len)
+	return result
+}
+
+func (c *functions) ClientClosed(client uintptr) bool {
+	result, _, _ := purego.SyscallN(c.clientClosed, client)
+	return byte(result) != 0
+}
+
+func (c *functions) ClientFree(client uintptr) {
+	purego.SyscallN(c.clientFree, client)
+}
+
+func (c *functions) ClientOpened(client uintptr) bool {
+	result, _, _ := purego.SyscallN(c.clientOpened, client)
+	return byte(result) != 0
+}
+
+func (c *functions) ClientOptionsFree(options uintptr) {
+	purego.SyscallN(c.clientOptionsFree, options)
+}
+
+func (c *functions) ErrorFree(error uintptr) {
+	purego.SyscallN(c.errorFree, error)
+}
+
+func (c *functions) HttpExchangeFree(exchange uintptr) {
+	purego.SyscallN(c.httpExchangeFree, exchange)
+}
+
+func (c *functions) HttpOptionsFree(options uintptr) {
+	purego.SyscallN(c.httpOptionsFree, options)
+}
+
+func (c *functions) ListenerClosed(listener uintptr) bool {
+	result, _, _ := purego.SyscallN(c.listenerClosed, listener)
+	return byte(result) != 0
+}
+
+func (c *functions) ListenerFree(listener uintptr) {
+	purego.SyscallN(c.listenerFree, listener)
+}
+
+func (c *functions) PlainCallArguments(call uintptr, len *uintptr) *byte {
+	result, _, _ := purego.SyscallN(c.plainCallArguments, call, uintptr(unsafe.Pointer(len)))
+	return *(**byte)(unsafe.Pointer(&result))
+}
+
+func (c *functions) PlainText(text uintptr, len *uintptr) *byte {
+	result, _, _ := purego.SyscallN(c.plainText, text, uintptr(unsafe.Pointer(len)))
+	return *(**byte)(unsafe.Pointer(&result))
+}
+
+func (c *functions) PortFree(port uintptr) {
+	purego.SyscallN(c.portFree, port)
+}
+
+func (c *functions) RequestOptionsFree(options uintptr) {
+	purego.SyscallN(c.requestOptionsFree, options)
+}
+
+func (c *functions) ServerFree(server uintptr) {
+	purego.SyscallN(c.serverFree, server)
+}
+
+func (c *functions) ServerOptionsFree(options uintptr) {
+	purego.SyscallN(c.serverOptionsFree, options)
+}
+
+func (c *functions) TextFree(text uintptr) {
+	purego.SyscallN(c.textFree, text)
+}
+
 // register finds the functions in the loaded library.
 func register(library uintptr) {
-	purego.RegisterLibFunc(&c.callCancelRequest, library, "trunkline_call_cancel_request")
-	purego.RegisterLibFunc(&c.callCloseStream, library, "trunkline_call_close_stream")
-	purego.RegisterLibFunc(&c.CallExchangeData, library, "trunkline_call_exchange_data")
-	purego.RegisterLibFunc(&c.callFail, library, "trunkline_call_fail")
-	purego.RegisterLibFunc(&c.callFailInvalid, library, "trunkline_call_fail_invalid")
-	purego.RegisterLibFunc(&c.callFailProtocol, library, "trunkline_call_fail_protocol")
-	purego.RegisterLibFunc(&c.callFailTool, library, "trunkline_call_fail_tool")
-	purego.RegisterLibFunc(&c.CallFree, library, "trunkline_call_free")
-	purego.RegisterLibFunc(&c.callInfo, library, "trunkline_call_info")
-	purego.RegisterLibFunc(&c.callNext, library, "trunkline_call_next")
-	purego.RegisterLibFunc(&c.callOnCancel, library, "trunkline_call_on_cancel")
-	purego.RegisterLibFunc(&c.callOnce, library, "trunkline_call_once")
+	c.callCancelRequest = symbol(library, "trunkline_call_cancel_request")
+	c.callCloseStream = symbol(library, "trunkline_call_close_stream")
+	c.callExchangeData = symbol(library, "trunkline_call_exchange_data")
+	c.callFail = symbol(library, "trunkline_call_fail")
+	c.callFailInvalid = symbol(library, "trunkline_call_fail_invalid")
+	c.callFailProtocol = symbol(library, "trunkline_call_fail_protocol")
+	c.callFailTool = symbol(library, "trunkline_call_fail_tool")
+	c.callFree = symbol(library, "trunkline_call_free")
+	c.callInfo = symbol(library, "trunkline_call_info")
+	c.callNext = symbol(library, "trunkline_call_next")
+	c.callOnCancel = symbol(library, "trunkline_call_on_cancel")
+	c.callOnce = symbol(library, "trunkline_call_once")
 	purego.RegisterLibFunc(&c.callProgress, library, "trunkline_call_progress")
-	purego.RegisterLibFunc(&c.callRequireInput, library, "trunkline_call_require_input")
-	purego.RegisterLibFunc(&c.CallRetain, library, "trunkline_call_retain")
-	purego.RegisterLibFunc(&c.callReturnJson, library, "trunkline_call_return_json")
-	purego.RegisterLibFunc(&c.callSetOnce, library, "trunkline_call_set_once")
-	purego.RegisterLibFunc(&c.callSetTaskMessage, library, "trunkline_call_set_task_message")
-	purego.RegisterLibFunc(&c.callSetVar, library, "trunkline_call_set_var")
-	purego.RegisterLibFunc(&c.callStartRequest, library, "trunkline_call_start_request")
-	purego.RegisterLibFunc(&c.callStartTask, library, "trunkline_call_start_task")
-	purego.RegisterLibFunc(&c.CallVar, library, "trunkline_call_var")
-	purego.RegisterLibFunc(&c.clientAsServer, library, "trunkline_client_as_server")
-	purego.RegisterLibFunc(&c.clientCancel, library, "trunkline_client_cancel")
-	purego.RegisterLibFunc(&c.ClientClosed, library, "trunkline_client_closed")
-	purego.RegisterLibFunc(&c.clientConnectChannel, library, "trunkline_client_connect_channel")
-	purego.RegisterLibFunc(&c.clientConnectChild, library, "trunkline_client_connect_child")
-	purego.RegisterLibFunc(&c.clientConnectConfig, library, "trunkline_client_connect_config")
-	purego.RegisterLibFunc(&c.clientConnectGroup, library, "trunkline_client_connect_group")
-	purego.RegisterLibFunc(&c.clientConnectHttp, library, "trunkline_client_connect_http")
-	purego.RegisterLibFunc(&c.clientConnectMemory, library, "trunkline_client_connect_memory")
-	purego.RegisterLibFunc(&c.clientEnd, library, "trunkline_client_end")
-	purego.RegisterLibFunc(&c.ClientFree, library, "trunkline_client_free")
-	purego.RegisterLibFunc(&c.clientInfo, library, "trunkline_client_info")
-	purego.RegisterLibFunc(&c.clientNotify, library, "trunkline_client_notify")
-	purego.RegisterLibFunc(&c.ClientOpened, library, "trunkline_client_opened")
-	purego.RegisterLibFunc(&c.ClientOptionsFree, library, "trunkline_client_options_free")
-	purego.RegisterLibFunc(&c.clientOptionsFromJson, library, "trunkline_client_options_from_json")
-	purego.RegisterLibFunc(&c.clientOptionsOnNotification, library, "trunkline_client_options_on_notification")
-	purego.RegisterLibFunc(&c.clientOptionsSetBackground, library, "trunkline_client_options_set_background")
-	purego.RegisterLibFunc(&c.clientOptionsSetPort, library, "trunkline_client_options_set_port")
-	purego.RegisterLibFunc(&c.clientSetRoots, library, "trunkline_client_set_roots")
-	purego.RegisterLibFunc(&c.clientStart, library, "trunkline_client_start")
-	purego.RegisterLibFunc(&c.clientStartClose, library, "trunkline_client_start_close")
-	purego.RegisterLibFunc(&c.clientStartNextChange, library, "trunkline_client_start_next_change")
-	purego.RegisterLibFunc(&c.clientStartTaskRespond, library, "trunkline_client_start_task_respond")
-	purego.RegisterLibFunc(&c.clientStartTaskResult, library, "trunkline_client_start_task_result")
-	purego.RegisterLibFunc(&c.clientUnsubscribe, library, "trunkline_client_unsubscribe")
-	purego.RegisterLibFunc(&c.dispatch, library, "trunkline_dispatch")
-	purego.RegisterLibFunc(&c.ErrorFree, library, "trunkline_error_free")
-	purego.RegisterLibFunc(&c.errorJson, library, "trunkline_error_json")
-	purego.RegisterLibFunc(&c.httpBody, library, "trunkline_http_body")
-	purego.RegisterLibFunc(&c.httpCancel, library, "trunkline_http_cancel")
-	purego.RegisterLibFunc(&c.httpCredit, library, "trunkline_http_credit")
-	purego.RegisterLibFunc(&c.HttpExchangeFree, library, "trunkline_http_exchange_free")
-	purego.RegisterLibFunc(&c.HttpOptionsFree, library, "trunkline_http_options_free")
-	purego.RegisterLibFunc(&c.httpOptionsFromJson, library, "trunkline_http_options_from_json")
+	c.callRequireInput = symbol(library, "trunkline_call_require_input")
+	c.callRetain = symbol(library, "trunkline_call_retain")
+	c.callReturnJson = symbol(library, "trunkline_call_return_json")
+	c.callSetOnce = symbol(library, "trunkline_call_set_once")
+	c.callSetTaskMessage = symbol(library, "trunkline_call_set_task_message")
+	c.callSetVar = symbol(library, "trunkline_call_set_var")
+	c.callStartRequest = symbol(library, "trunkline_call_start_request")
+	c.callStartTask = symbol(library, "trunkline_call_start_task")
+	c.callVar = symbol(library, "trunkline_call_var")
+	c.clientAsServer = symbol(library, "trunkline_client_as_server")
+	c.clientCancel = symbol(library, "trunkline_client_cancel")
+	c.clientClosed = symbol(library, "trunkline_client_closed")
+	c.clientConnectChannel = symbol(library, "trunkline_client_connect_channel")
+	c.clientConnectChild = symbol(library, "trunkline_client_connect_child")
+	c.clientConnectConfig = symbol(library, "trunkline_client_connect_config")
+	c.clientConnectGroup = symbol(library, "trunkline_client_connect_group")
+	c.clientConnectHttp = symbol(library, "trunkline_client_connect_http")
+	c.clientConnectMemory = symbol(library, "trunkline_client_connect_memory")
+	c.clientEnd = symbol(library, "trunkline_client_end")
+	c.clientFree = symbol(library, "trunkline_client_free")
+	c.clientInfo = symbol(library, "trunkline_client_info")
+	c.clientNotify = symbol(library, "trunkline_client_notify")
+	c.clientOpened = symbol(library, "trunkline_client_opened")
+	c.clientOptionsFree = symbol(library, "trunkline_client_options_free")
+	c.clientOptionsFromJson = symbol(library, "trunkline_client_options_from_json")
+	c.clientOptionsOnNotification = symbol(library, "trunkline_client_options_on_notification")
+	c.clientOptionsSetBackground = symbol(library, "trunkline_client_options_set_background")
+	c.clientOptionsSetPort = symbol(library, "trunkline_client_options_set_port")
+	c.clientSetRoots = symbol(library, "trunkline_client_set_roots")
+	c.clientStart = symbol(library, "trunkline_client_start")
+	c.clientStartClose = symbol(library, "trunkline_client_start_close")
+	c.clientStartNextChange = symbol(library, "trunkline_client_start_next_change")
+	c.clientStartTaskRespond = symbol(library, "trunkline_client_start_task_respond")
+	c.clientStartTaskResult = symbol(library, "trunkline_client_start_task_result")
+	c.clientUnsubscribe = symbol(library, "trunkline_client_unsubscribe")
+	c.dispatch = symbol(library, "trunkline_dispatch")
+	c.errorFree = symbol(library, "trunkline_error_free")
+	c.errorJson = symbol(library, "trunkline_error_json")
+	c.httpBody = symbol(library, "trunkline_http_body")
+	c.httpCancel = symbol(library, "trunkline_http_cancel")
+	c.httpCredit = symbol(library, "trunkline_http_credit")
+	c.httpExchangeFree = symbol(library, "trunkline_http_exchange_free")
+	c.httpOptionsFree = symbol(library, "trunkline_http_options_free")
+	c.httpOptionsFromJson = symbol(library, "trunkline_http_options_from_json")
 	purego.RegisterLibFunc(&c.httpRequest, library, "trunkline_http_request")
-	purego.RegisterLibFunc(&c.ListenerClosed, library, "trunkline_listener_closed")
-	purego.RegisterLibFunc(&c.listenerEnd, library, "trunkline_listener_end")
-	purego.RegisterLibFunc(&c.ListenerFree, library, "trunkline_listener_free")
-	purego.RegisterLibFunc(&c.listenerStartClose, library, "trunkline_listener_start_close")
-	purego.RegisterLibFunc(&c.PlainCallArguments, library, "trunkline_plain_call_arguments")
+	c.listenerClosed = symbol(library, "trunkline_listener_closed")
+	c.listenerEnd = symbol(library, "trunkline_listener_end")
+	c.listenerFree = symbol(library, "trunkline_listener_free")
+	c.listenerStartClose = symbol(library, "trunkline_listener_start_close")
+	c.plainCallArguments = symbol(library, "trunkline_plain_call_arguments")
 	purego.RegisterLibFunc(&c.PlainListenerUrl, library, "trunkline_plain_listener_url")
-	purego.RegisterLibFunc(&c.PlainText, library, "trunkline_plain_text")
+	c.plainText = symbol(library, "trunkline_plain_text")
 	purego.RegisterLibFunc(&c.PlainVersion, library, "trunkline_plain_version")
-	purego.RegisterLibFunc(&c.PortFree, library, "trunkline_port_free")
-	purego.RegisterLibFunc(&c.portMeasurements, library, "trunkline_port_measurements")
-	purego.RegisterLibFunc(&c.portNewForGo, library, "trunkline_port_new_for_go")
-	purego.RegisterLibFunc(&c.portOnLog, library, "trunkline_port_on_log")
-	purego.RegisterLibFunc(&c.portOnTelemetry, library, "trunkline_port_on_telemetry")
-	purego.RegisterLibFunc(&c.portWake, library, "trunkline_port_wake")
-	purego.RegisterLibFunc(&c.RequestOptionsFree, library, "trunkline_request_options_free")
-	purego.RegisterLibFunc(&c.requestOptionsFromJson, library, "trunkline_request_options_from_json")
-	purego.RegisterLibFunc(&c.requestOptionsOnProgress, library, "trunkline_request_options_on_progress")
-	purego.RegisterLibFunc(&c.requestOptionsSetUserData, library, "trunkline_request_options_set_user_data")
-	purego.RegisterLibFunc(&c.serverAdd, library, "trunkline_server_add")
-	purego.RegisterLibFunc(&c.serverCheckStore, library, "trunkline_server_check_store")
-	purego.RegisterLibFunc(&c.serverElicitationComplete, library, "trunkline_server_elicitation_complete")
-	purego.RegisterLibFunc(&c.ServerFree, library, "trunkline_server_free")
-	purego.RegisterLibFunc(&c.serverListChanged, library, "trunkline_server_list_changed")
-	purego.RegisterLibFunc(&c.serverListenHttp, library, "trunkline_server_listen_http")
-	purego.RegisterLibFunc(&c.serverListenStdio, library, "trunkline_server_listen_stdio")
-	purego.RegisterLibFunc(&c.serverMount, library, "trunkline_server_mount")
-	purego.RegisterLibFunc(&c.serverMountHttp, library, "trunkline_server_mount_http")
-	purego.RegisterLibFunc(&c.serverNewWith, library, "trunkline_server_new_with")
-	purego.RegisterLibFunc(&c.ServerOptionsFree, library, "trunkline_server_options_free")
-	purego.RegisterLibFunc(&c.serverOptionsFromJson, library, "trunkline_server_options_from_json")
-	purego.RegisterLibFunc(&c.serverOptionsSetOwnStore, library, "trunkline_server_options_set_own_store")
-	purego.RegisterLibFunc(&c.serverOptionsSetPort, library, "trunkline_server_options_set_port")
-	purego.RegisterLibFunc(&c.serverProxy, library, "trunkline_server_proxy")
-	purego.RegisterLibFunc(&c.serverRemove, library, "trunkline_server_remove")
-	purego.RegisterLibFunc(&c.serverResourceUpdated, library, "trunkline_server_resource_updated")
-	purego.RegisterLibFunc(&c.serverSetEnabled, library, "trunkline_server_set_enabled")
-	purego.RegisterLibFunc(&c.serverSetLifespanCalls, library, "trunkline_server_set_lifespan_calls")
-	purego.RegisterLibFunc(&c.TextFree, library, "trunkline_text_free")
-	purego.RegisterLibFunc(&c.traceContextSet, library, "trunkline_trace_context_set")
+	c.portFree = symbol(library, "trunkline_port_free")
+	c.portMeasurements = symbol(library, "trunkline_port_measurements")
+	c.portNewForGo = symbol(library, "trunkline_port_new_for_go")
+	c.portOnLog = symbol(library, "trunkline_port_on_log")
+	c.portOnTelemetry = symbol(library, "trunkline_port_on_telemetry")
+	c.portWake = symbol(library, "trunkline_port_wake")
+	c.requestOptionsFree = symbol(library, "trunkline_request_options_free")
+	c.requestOptionsFromJson = symbol(library, "trunkline_request_options_from_json")
+	c.requestOptionsOnProgress = symbol(library, "trunkline_request_options_on_progress")
+	c.requestOptionsSetUserData = symbol(library, "trunkline_request_options_set_user_data")
+	c.serverAdd = symbol(library, "trunkline_server_add")
+	c.serverCheckStore = symbol(library, "trunkline_server_check_store")
+	c.serverElicitationComplete = symbol(library, "trunkline_server_elicitation_complete")
+	c.serverFree = symbol(library, "trunkline_server_free")
+	c.serverListChanged = symbol(library, "trunkline_server_list_changed")
+	c.serverListenHttp = symbol(library, "trunkline_server_listen_http")
+	c.serverListenStdio = symbol(library, "trunkline_server_listen_stdio")
+	c.serverMount = symbol(library, "trunkline_server_mount")
+	c.serverMountHttp = symbol(library, "trunkline_server_mount_http")
+	c.serverNewWith = symbol(library, "trunkline_server_new_with")
+	c.serverOptionsFree = symbol(library, "trunkline_server_options_free")
+	c.serverOptionsFromJson = symbol(library, "trunkline_server_options_from_json")
+	c.serverOptionsSetOwnStore = symbol(library, "trunkline_server_options_set_own_store")
+	c.serverOptionsSetPort = symbol(library, "trunkline_server_options_set_port")
+	c.serverProxy = symbol(library, "trunkline_server_proxy")
+	c.serverRemove = symbol(library, "trunkline_server_remove")
+	c.serverResourceUpdated = symbol(library, "trunkline_server_resource_updated")
+	c.serverSetEnabled = symbol(library, "trunkline_server_set_enabled")
+	c.serverSetLifespanCalls = symbol(library, "trunkline_server_set_lifespan_calls")
+	c.textFree = symbol(library, "trunkline_text_free")
+	c.traceContextSet = symbol(library, "trunkline_trace_context_set")
 }

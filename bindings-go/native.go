@@ -20,6 +20,14 @@ type str struct {
 
 func text(s string) str { return str{unsafe.StringData(s), uintptr(len(s))} }
 
+// word is a bool as an argument of a function of the library.
+func word(is bool) uintptr {
+	if is {
+		return 1
+	}
+	return 0
+}
+
 // valid is a text in which invalid UTF-8 is U+FFFD, as in JSON.
 func valid(s string) string {
 	if utf8.ValidString(s) {

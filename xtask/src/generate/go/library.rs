@@ -25,6 +25,8 @@ pub(super) struct Function {
     /// Empty if there is none.
     result: &'static str,
     can_fail: bool,
+    /// Whether it can be called by its address, with machine words.
+    is_direct: bool,
 }
 
 #[derive(Serialize)]
@@ -85,8 +87,28 @@ fn function(member: &str, declarations: &str) -> Result<Function> {
     let param = |(param, ty): &(&str, &str)| {
         Ok(Param { name: camel(param), r#type: type_of(ty)?, kind: kind_of(ty, &format!("{name}.{param}")) })
     };
-    let params = params.iter().map(param).collect::<Result<_>>()?;
-    Ok(Function { name, member: member.to_owned(), params, result, can_fail })
+    let params: Vec<_> = params.iter().map(param).collect::<Result<_>>()?;
+    let is_direct = result != "string" && are_words(&params);
+    Ok(Function { name, member: member.to_owned(), params, result, can_fail, is_direct })
+}
+
+/// The registers for arguments on amd64 and arm64.
+const REGISTERS: [usize; 2] = [6, 8];
+
+/// Whether a calling convention passes the arguments as it would their words: numbers with a
+/// fraction have registers of their own, a string that needs the last register and another one is
+/// in memory as a whole, and macOS packs small numbers in memory.
+fn are_words(params: &[Param]) -> bool {
+    REGISTERS.into_iter().all(|registers| {
+        let mut words = 0;
+        params.iter().all(|Param { r#type, .. }| {
+            let start = words;
+            words += if *r#type == "str" { 2 } else { 1 };
+            let is_whole = words <= registers || start >= registers;
+            let is_packed = start >= REGISTERS[1] && ["bool", "int32", "uint32"].contains(r#type);
+            *r#type != "float64" && is_whole && !is_packed
+        })
+    })
 }
 
 fn kind_of(ty: &str, path: &str) -> &'static str {
@@ -160,6 +182,19 @@ mod tests {
         let function = function("ServerAdd", DECLARATIONS).unwrap();
         let kinds: Vec<_> = function.params.iter().map(|param| param.kind).collect();
         assert_eq!((function.can_fail, kinds), (true, vec!["object", "string", "json", "", "output", "failure"]));
+    }
+
+    #[test]
+    fn functions_with_words_are_called_by_their_address() {
+        let param = |r#type| Param { name: String::new(), r#type, kind: "" };
+        let are_direct = |types: &[&'static str]| are_words(&types.iter().copied().map(param).collect::<Vec<_>>());
+        assert!(function("TextFree", DECLARATIONS).unwrap().is_direct);
+        assert!(!function("PlainVersion", DECLARATIONS).unwrap().is_direct);
+        assert!(are_direct(&["uintptr", "str", "str", "uintptr", "str", "uint64"]));
+        assert!(!are_direct(&["uintptr", "str", "str", "str"]));
+        assert!(!are_direct(&["str", "str", "str", "uintptr", "str"]));
+        assert!(!are_direct(&["uintptr", "float64"]));
+        assert!(!are_direct(&["str", "str", "str", "str", "bool"]));
     }
 
     #[test]
