@@ -1,10 +1,19 @@
 package trunkline
 
 import (
+	"bytes"
+	"context"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -34,4 +43,105 @@ func TestAStaticProgramIsFound(t *testing.T) {
 	if err := canLoad(); err != nil || strings.Contains(libraryAdvice(), "  ") {
 		t.Error(err)
 	}
+}
+
+// inImage is set where a test runs itself as a program in an image.
+const inImage = "TRUNKLINE_TEST_IN_IMAGE"
+
+// Which images a program runs in is on the page about deployment.
+func TestAProgramNeedsGlibcAndLibgcc(t *testing.T) {
+	server, err := NewServer("test", "1.0.0", ServerOptions{})
+	if os.Getenv(inImage) != "" {
+		fmt.Println("in the image:", err)
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close(context.Background())
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Those of a system are loaded by their names.
+	loaded := regexp.MustCompile(`/\S+/lib[a-z_]+\.so\.[0-9]+\n`).FindAllString(string(maps), -1)
+	slices.Sort(loaded)
+	libraries := strings.Fields(strings.Join(slices.Compact(loaded), ""))
+	isLibgcc := func(file string) bool { return strings.Contains(file, "libgcc_s") }
+	if !slices.ContainsFunc(libraries, func(file string) bool { return strings.HasSuffix(file, "/libc.so.6") }) || !slices.ContainsFunc(libraries, isLibgcc) {
+		t.Skip("the libraries of this system have other names:", libraries)
+	}
+	// distroless/base has no libgcc, distroless/static no glibc, either.
+	base := slices.DeleteFunc(slices.Clone(libraries), isLibgcc)
+	for name, image := range map[string]struct {
+		libraries []string
+		said      string
+	}{
+		"cc":     {libraries, "in the image: <nil>"},
+		"base":   {base, "libgcc_s.so.1: cannot open shared object file"},
+		"static": {nil, "no such file or directory"},
+	} {
+		root := t.TempDir()
+		place := func(file, at string) {
+			at = filepath.Join(root, at)
+			if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			// Never a hard link: writing to one would change the library of this system.
+			content, err := os.ReadFile(file)
+			if err == nil {
+				err = os.WriteFile(at, content, 0o755)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		place(program, "/program")
+		place(os.Getenv(libraryVariable), "/trunkline.so")
+		if linker := interpreter(t, program); image.libraries != nil {
+			place(linker, linker)
+		}
+		for _, library := range image.libraries {
+			place(library, library)
+			// Other libraries of glibc are empty files of it.
+			for _, part := range []string{"libdl.so.2", "libpthread.so.0"} {
+				if other := filepath.Join(filepath.Dir(library), part); strings.HasSuffix(library, "/libc.so.6") {
+					place(other, other)
+				}
+			}
+		}
+		run := exec.Command("/program", "-test.run=^TestAProgramNeedsGlibcAndLibgcc$")
+		run.Env = []string{inImage + "=1", libraryVariable + "=/trunkline.so"}
+		run.Dir = "/"
+		run.SysProcAttr = &syscall.SysProcAttr{Chroot: root}
+		if os.Getuid() != 0 {
+			run.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER
+		}
+		said, err := run.CombinedOutput()
+		if errors.Is(err, os.ErrPermission) {
+			t.Skip("chroot is not allowed:", err)
+		}
+		if !strings.Contains(string(said)+fmt.Sprint(err), image.said) {
+			t.Errorf("%s: %v: %s", name, err, said)
+		}
+	}
+}
+
+func interpreter(t *testing.T, program string) string {
+	t.Helper()
+	file, err := elf.Open(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	at := slices.IndexFunc(file.Progs, func(part *elf.Prog) bool { return part.Type == elf.PT_INTERP })
+	path, err := io.ReadAll(file.Progs[at].Open())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(bytes.TrimRight(path, "\x00"))
 }
