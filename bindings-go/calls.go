@@ -1,12 +1,14 @@
 package trunkline
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"reflect"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 )
 
 type shape uint32
@@ -24,7 +26,11 @@ type shaped struct {
 // that, they have no effect, or fail with ErrClosed.
 type Call struct {
 	owner
-	arguments []byte
+	// lent are the arguments in memory of the library, until the call is freed.
+	lent []byte
+	// copying sets arguments.
+	copying   sync.Once
+	arguments json.RawMessage
 	info      atomic.Pointer[CallInfo]
 	// working has a mutex for each name of Once.
 	working sync.Map
@@ -37,7 +43,7 @@ var errNothing = errors.New("the call is completed")
 func serve(retained uintptr, run callFunc) {
 	length := new(uintptr)
 	arguments := c.PlainCallArguments(retained, length)
-	call := &Call{owner: owner{what: "call", object: retained}, arguments: copied(arguments, *length)}
+	call := &Call{owner: owner{what: "call", object: retained}, lent: unsafe.Slice(arguments, *length)}
 	// The call has its own end: a task outlives the request that started it.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(cause(retained)))
 	// Without a destructor, which would be another callback for each call.
@@ -133,7 +139,15 @@ func (call *Call) Info() (*CallInfo, error) {
 }
 
 // Arguments are the arguments of the call as JSON.
-func (call *Call) Arguments() json.RawMessage { return call.arguments }
+func (call *Call) Arguments() json.RawMessage {
+	call.copying.Do(func() {
+		if call.enter() {
+			defer call.users.Done()
+			call.arguments = bytes.Clone(call.lent)
+		}
+	})
+	return call.arguments
+}
 
 // Progress reports progress if the caller requested it. A total of 0 means unknown.
 func (call *Call) Progress(progress, total float64, message string) {
@@ -272,7 +286,7 @@ func taking[In any](run func(ctx context.Context, call *Call, given *In) (any, e
 	plan := planOf(reflect.TypeFor[In]())
 	return func(ctx context.Context, call *Call) (any, error) {
 		given := new(In)
-		if err := plan.unmarshal(call.arguments, given); err != nil && len(call.arguments) > 0 {
+		if err := plan.unmarshal(call.lent, given); err != nil && len(call.lent) > 0 {
 			return nil, invalid(err)
 		}
 		return run(ctx, call, given)

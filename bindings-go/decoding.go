@@ -269,6 +269,28 @@ func (r *reader) isSuspect(name []byte, of reflect.Type) bool {
 	return isAlike || bytes.IndexByte(name, '\\') >= 0
 }
 
+// parts are the items of the array at the place, or the value that is none as the only one. Null has
+// none.
+func (r *reader) parts() [][]byte {
+	r.space()
+	switch r.text[r.at] {
+	case 'n':
+		return nil
+	case '[':
+		r.at++
+	default:
+		return [][]byte{r.skipped()}
+	}
+	parts := [][]byte{}
+	for r.space(); r.text[r.at] != ']'; r.space() {
+		parts = append(parts, r.skipped())
+		if r.space(); r.text[r.at] == ',' {
+			r.at++
+		}
+	}
+	return parts
+}
+
 // literal is the number, true, false or null at the place. It is empty for other values.
 func (r *reader) literal() []byte {
 	start := r.at

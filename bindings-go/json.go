@@ -83,12 +83,10 @@ func (raw RawContent) MarshalJSON() ([]byte, error) { return raw, nil }
 
 // readBlocks reads blocks of content by their types. One block may stand for a list of it.
 func readBlocks[T any](data []byte, blocks *[]T, known func(kind string) T, unknown func(RawContent) T) error {
-	raws := []json.RawMessage{data}
-	if first := bytes.TrimLeft(data, " \t\r\n")[0]; first == '[' || first == 'n' {
-		raws = nil
-		if err := unmarshalValid(data, &raws); err != nil || raws == nil {
-			return err
-		}
+	reader := reader{text: data}
+	raws := reader.parts()
+	if raws == nil {
+		return nil
 	}
 	*blocks = make([]T, 0, len(raws))
 	for _, raw := range raws {
@@ -112,7 +110,7 @@ func readBlocks[T any](data []byte, blocks *[]T, known func(kind string) T, unkn
 			isKnown = err == nil
 		}
 		if !isKnown {
-			block = unknown(RawContent(raw))
+			block = unknown(RawContent(bytes.Clone(raw)))
 		}
 		*blocks = append(*blocks, block)
 	}
