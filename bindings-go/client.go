@@ -25,6 +25,7 @@ type Client struct {
 	patience uint64
 	heard    *queue[notification]
 	close    func() error
+	done     func() <-chan struct{}
 	// members are clients that the group connected itself.
 	members []*Client
 }
@@ -83,6 +84,7 @@ func connect(ctx context.Context, options ClientOptions, open func(options uintp
 		return nil, err
 	}
 	client.close = sync.OnceValue(client.end)
+	client.done = sync.OnceValue(func() <-chan struct{} { return client.until(c.ClientClosed) })
 	go client.hear(&options.ClientHandlers)
 	select {
 	case <-client.until(c.ClientOpened, c.ClientClosed):
@@ -140,8 +142,18 @@ func (client *Client) Close() error {
 	return client.close()
 }
 
+// Done is closed when the client has ended: when it was closed or, without ClientOptions.Reconnect, when
+// its connection was lost.
+func (client *Client) Done() <-chan struct{} {
+	if client.done == nil {
+		// Never connected.
+		return nil
+	}
+	return client.done()
+}
+
 func (client *Client) end() error {
-	err := client.shut(client.patience, c.ClientStartClose, client.until(c.ClientClosed))
+	err := client.shut(client.patience, c.ClientStartClose, client.Done())
 	client.release(c.ClientFree)
 	client.port.leave()
 	client.heard.close()

@@ -28,6 +28,31 @@ func returns(t *testing.T, what string, run func()) {
 	}
 }
 
+func TestDoneIsClosedWhenAClientHasEnded(t *testing.T) {
+	lost := child(t)
+	ends := map[string]*trunkline.Client{"lost": lost, "closed": memory(t, trunkline.ClientOptions{})}
+	for name, client := range ends {
+		select {
+		case <-client.Done():
+			t.Error(name, "has ended before")
+		default:
+		}
+	}
+	if err := ends["closed"].Close(); err != nil {
+		t.Error(err)
+	}
+	// The server exits.
+	if _, err := lost.CallTool(t.Context(), "exit", nil); !errors.Is(err, trunkline.ErrTransport) {
+		t.Error(err)
+	}
+	for name, client := range ends {
+		returns(t, name, func() { <-client.Done() })
+	}
+	if new(trunkline.Client).Done() != nil {
+		t.Error("a client that never was has ended")
+	}
+}
+
 func TestALifespanUsesItsServerWhileItCloses(t *testing.T) {
 	server := trunkline.Must(trunkline.NewServer("lifespan", "1.0.0", trunkline.ServerOptions{}))
 	feature := trunkline.Must(server.AddResource(trunkline.Resource{Name: "x", URI: "test://x"}, func(context.Context, *trunkline.Call, string, map[string]string) (any, error) { return "x", nil }))
