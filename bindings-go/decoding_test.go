@@ -59,7 +59,7 @@ type quotedNumber struct {
 // texts are members of everything, and other JSON.
 var texts = []string{
 	`{}`, `null`, `[]`, `"text"`, `5`, ` { } `,
-	`{"text":"hi"}`, `{"text":"h\u00e9\n\"\\"}`, "{\"text\":\"\xff\xc3\"}", `{"text":"\ud800"}`, `{"text":null,"yes":null,"count":null,"list":null,"inner":null,"raw":null,"rawTo":null,"blocks":null,"task":null,"any":null}`,
+	`{"text":"hi"}`, `{"text":"h\u00e9\n\"\\"}`, "{\"text\":\"\xff\xc3\"}", `{"text":"\ud800"}`, `{"text":"\ud83d\uDE00\u0041\/\b\f\n\r\t\\"}`, `{"text":"\ud83d\ud83d\ude00"}`, `{"text":"\ud83d\u0041"}`, `{"text":"\u0000\uffff"}`, `{"text":null,"yes":null,"count":null,"list":null,"inner":null,"raw":null,"rawTo":null,"blocks":null,"task":null,"any":null}`,
 	`{"text":5}`, `{"yes":true}`, `{"yes":false}`, `{"yes":"true"}`,
 	`{"small":127}`, `{"small":128}`, `{"count":-0}`, `{"count":5.0}`, `{"count":1e3}`, `{"count":9223372036854775808}`, `{"byte":-1}`, `{"big":18446744073709551615}`,
 	`{"number":1e400}`, `{"number":1.5e3}`, `{"single":1e39}`, `{"exact":1e400}`, `{"exact":"5"}`, `{"number":"5"}`,
@@ -70,6 +70,7 @@ var texts = []string{
 	`{"blocks":[{"type":"text","text":"hi"},{"type":"image","data":5},{"type":5}]}`, `{"blocks":[5]}`, `{"blocks":{"type":"text","text":"hi"}}`, `{"blocks":[{"type":"text","TEXT":"hi"}]}`,
 	`{"task":{"taskId":"a","ttlMs":5,"createdAt":"2026-01-01T00:00:00Z","error":{"code":1,"message":"x"}}}`, `{"task":{"taskId":5}}`,
 	`{"kind":"user","Untagged":"a"}`, `{"untagged":"a"}`, `{"TEXT":"a"}`, `{"text":"a","text":"b"}`, `{"te\u0078t":"a"}`, `{"text":"a","te\u0078t":"b"}`, `{"ſmall":5}`, `{"own":{"text":1,"text":2}}`,
+	`{"count":5.0,"task":{"error":{"code":1,"code":2}}}`, `{"count":-0.0,"number":-0.0,"raw":{"b":1.0,"a":"1.0","a":2e1}}`, `{"task":{"error":{"":0,"":""}}}`, `{"count":5.0,"blocks":[{"type":"text","type":"image"}]}`,
 	`{"number":"5","name":"a"}`, `{"number":5}`,
 	strings.Repeat("[", 100) + strings.Repeat("]", 100), `{"own":` + strings.Repeat(`{"a":`, 50) + `"\\"` + strings.Repeat("}", 50) + `}`,
 }
@@ -110,6 +111,15 @@ func TestTheReaderDecodesAsEncodingJSON(t *testing.T) {
 	for _, text := range []string{`{"text":"hi","count":5,"inners":[{"name":"a"}],"shared":"b","raw":[1],"own":{}}`, `{"blocks":[{"type":"text","text":"hi"}]}`} {
 		if !sameAsSlowly[everything](t, []byte(text)) {
 			t.Error("encoding/json decoded", text)
+		}
+	}
+}
+
+// Other numbers must not let members that occur twice pass.
+func TestMembersThatOccurTwiceAreRefusedNextToWholeNumbers(t *testing.T) {
+	for _, text := range []string{`{"count":5.0,"task":{"error":{"code":1,"code":2}}}`, `{"count":5.0,"blocks":[{"type":"text","type":"image"}]}`, `{"count":5.0,"text":"a","text":"b"}`} {
+		if err := unmarshalValid([]byte(text), new(everything)); err == nil {
+			t.Error(text)
 		}
 	}
 }

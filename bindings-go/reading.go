@@ -71,13 +71,10 @@ func unmarshalSlowly(text []byte, pointer any) error {
 		err = unmarshalHuge(text, pointer, err)
 	}
 	if err != nil {
-		var given any
-		decoder := json.NewDecoder(bytes.NewReader(text))
-		decoder.UseNumber()
-		if !json.Valid(text) || decoder.Decode(&given) != nil {
+		if !json.Valid(text) {
 			return err
 		}
-		written, _ := json.Marshal(whole(given))
+		written := whole(text)
 		reflect.ValueOf(pointer).Elem().SetZero()
 		err = json.Unmarshal(written, pointer)
 		if err != nil && isModel {
@@ -129,24 +126,23 @@ func unmarshalHuge(text []byte, pointer any, err error) error {
 	return err
 }
 
-// whole writes integers without a fraction or an exponent.
-func whole(value any) any {
-	switch given := value.(type) {
-	case map[string]any:
-		for name, member := range given {
-			given[name] = whole(member)
+// whole is valid JSON in which integers have no fraction or exponent. All else is as it was written.
+func whole(text []byte) []byte {
+	written := make([]byte, 0, len(text))
+	for reader := (reader{text: text}); reader.at < len(text); {
+		start := reader.at
+		if text[start] == '"' {
+			reader.str()
+		} else if literal := reader.literal(); len(literal) == 0 {
+			reader.at++
+		} else if number, err := strconv.ParseFloat(string(literal), 64); err == nil && number == math.Trunc(number) && math.Abs(number) < 1<<53 {
+			// A larger one may be rounded.
+			written = strconv.AppendFloat(written, number, 'f', -1, 64)
+			continue
 		}
-	case []any:
-		for i, item := range given {
-			given[i] = whole(item)
-		}
-	case json.Number:
-		// A larger one may be rounded.
-		if number, err := given.Float64(); err == nil && number == math.Trunc(number) && math.Abs(number) < 1<<53 {
-			return int64(number)
-		}
+		written = append(written, text[start:reader.at]...)
 	}
-	return value
+	return written
 }
 
 // A reader walks through valid JSON next to the type that it was decoded into, and finds what
