@@ -197,13 +197,17 @@ func CallTool[Out any](ctx context.Context, client *Client, name string, argumen
 	if result.IsError {
 		return value, &ToolError{result.Content.Text()}
 	}
-	of, content := reflect.TypeFor[Out](), result.StructuredContent
+	of, content, read := reflect.TypeFor[Out](), result.StructuredContent, decodeValid[Out]
+	if said, isString := any(&value).(*string); content == nil && isString {
+		*said = result.Content.Text()
+		return value, nil
+	}
 	if content == nil && isText(of) {
 		content, _ = json.Marshal(result.Content.Text())
 	} else if content == nil {
-		content = json.RawMessage(result.Content.Text())
+		content, read = json.RawMessage(result.Content.Text()), Decode[Out]
 	}
-	if value, err = Decode[Out](content); err == nil {
+	if value, err = read(content); err == nil {
 		return value, nil
 	}
 	schema, unknown := schemaOf(pointed(of), inResults)
@@ -212,7 +216,7 @@ func CallTool[Out any](ctx context.Context, client *Client, name string, argumen
 			Result json.RawMessage `json:"result"`
 		}](content)
 		if refused == nil && object.Result != nil {
-			value, err = Decode[Out](object.Result)
+			value, err = decodeValid[Out](object.Result)
 		}
 	}
 	if err != nil {

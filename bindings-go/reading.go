@@ -2,6 +2,7 @@ package trunkline
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -25,6 +27,15 @@ import (
 func Decode[T any](data []byte) (T, error) {
 	var value T
 	if err := unmarshal(data, &value); err != nil {
+		return *new(T), invalid(err)
+	}
+	return value, nil
+}
+
+// decodeValid is Decode for JSON that is valid.
+func decodeValid[T any](data []byte) (T, error) {
+	var value T
+	if err := unmarshalValid(data, &value); err != nil {
 		return *new(T), invalid(err)
 	}
 	return value, nil
@@ -303,12 +314,54 @@ func (r *reader) refused(name, reason string) error {
 // unquoted is the text of a string, as encoding/json reads it.
 func unquoted(quoted []byte) string {
 	inner := quoted[1 : len(quoted)-1]
-	if bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
+	if !utf8.Valid(inner) {
+		var text string
+		_ = json.Unmarshal(quoted, &text)
+		return text
+	}
+	escape := bytes.IndexByte(inner, '\\')
+	if escape < 0 {
 		return string(inner)
 	}
-	var text string
-	_ = json.Unmarshal(quoted, &text)
-	return text
+	var text strings.Builder
+	text.Grow(len(inner))
+	for ; escape >= 0; escape = bytes.IndexByte(inner, '\\') {
+		text.Write(inner[:escape])
+		letter, rest := unescaped(inner[escape:])
+		text.WriteRune(letter)
+		inner = rest
+	}
+	text.Write(inner)
+	return text.String()
+}
+
+// escapes are those of a letter.
+var escapes = map[byte]rune{'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+// unescaped is the letter of the escape at the begin of a text, and the rest. Half of a pair of
+// surrogates is the replacement character.
+func unescaped(text []byte) (letter rune, rest []byte) {
+	unit := func(text []byte) rune {
+		if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+			return -1
+		}
+		number, err := strconv.ParseUint(string(text[2:6]), 16, 16)
+		if err != nil {
+			return -1
+		}
+		return rune(number)
+	}
+	if text[1] != 'u' {
+		return cmp.Or(escapes[text[1]], rune(text[1])), text[2:]
+	}
+	first, rest := unit(text), text[6:]
+	if !utf16.IsSurrogate(first) {
+		return first, rest
+	}
+	if both := utf16.DecodeRune(first, unit(rest)); both != unicode.ReplacementChar {
+		return both, rest[6:]
+	}
+	return unicode.ReplacementChar, rest
 }
 
 // An objectType has the fields of a struct, by their names in JSON, and those names by their folded form.
