@@ -1,9 +1,10 @@
-// Odd responses, of which every language makes the same: `tests/odd-answers.json`.
+// Odd responses, of which every language makes the same: `tests/odd-answers.json`. Each is read alone,
+// in a group, and behind a proxy.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { Client, setLogger, TransportError } from "trunkline";
+import { Client, ClientGroup, ProtocolError, Server, setLogger, TransportError } from "trunkline";
 
 // Recorded messages are checked for purity, and these are invalid on purpose.
 delete process.env.TRUNKLINE_WIRE_LOG;
@@ -41,15 +42,11 @@ class Odd {
   async close() {}
 }
 
-const names = (list) => async (client) => ({ names: (await list(client)).map(({ name }) => name) });
-
-const connected = async (client) => ({ server: client.serverInfo?.name ?? null, revision: client.revision });
+const names = (list) => async (client, prefix) => ({ names: (await list(client)).map(({ name }) => (name.startsWith(prefix) ? name.slice(prefix.length) : name)) });
 
 const READERS = {
-  initialize: connected,
-  "server/discover": connected,
-  "tools/call": async (client) => {
-    const result = await client.callTool("t");
+  "tools/call": async (client, prefix) => {
+    const result = await client.callTool(`${prefix}t`);
     assert(Array.isArray(result.content));
     return { text: result.text, isError: result.isError ?? false, blocks: result.content.length };
   },
@@ -57,9 +54,11 @@ const READERS = {
   "resources/list": names((client) => client.listResources()),
   "resources/templates/list": names((client) => client.listResourceTemplates()),
   "prompts/list": names((client) => client.listPrompts()),
-  "prompts/get": async (client) => ({ texts: (await client.getPrompt("p")).messages.map(({ content }) => content.text ?? null) }),
-  "resources/read": async (client) => ({ texts: (await client.readResource("a:b")).contents.map(({ text, blob }) => blob ?? text) }),
-  "completion/complete": async (client) => ({ values: (await client.complete({ type: "ref/prompt", name: "p" }, { name: "a", value: "x" })).completion.values }),
+  "prompts/get": async (client, prefix) => ({ texts: (await client.getPrompt(`${prefix}p`)).messages.map(({ content }) => content.text ?? null) }),
+  "resources/read": async (client, prefix) => ({ texts: (await client.readResource(prefix === "" ? "a:b" : "odd+a:b")).contents.map(({ text, blob }) => blob ?? text) }),
+  "completion/complete": async (client, prefix) => ({
+    values: (await client.complete({ type: "ref/prompt", name: `${prefix}p` }, { name: "a", value: "x" })).completion.values,
+  }),
 };
 
 let records = [];
@@ -69,29 +68,65 @@ setLogger((record) => {
   logged();
 });
 
-async function read(row) {
-  const { tools, method } = row;
-  // A client with a given revision needs no discovery.
-  const client = await Client.connect(new Odd(row), { revision: method === "server/discover" ? undefined : "2025-11-25" });
+async function untilLogged(parts) {
+  while (!records.some((text) => parts.every((part) => text.includes(part)))) await new Promise((resolve) => (logged = resolve));
+}
+
+/** Checks what was made of a response. */
+async function checkDelivered({ reads, warns }, found) {
+  assert.deepEqual(Object.fromEntries(Object.keys(reads).map((name) => [name, found[name]])), reads);
+  if (warns) await untilLogged(warns);
+  else assert.deepEqual(records, []);
+}
+
+/** Reads the response with a client, and checks what it makes of it. */
+async function judge(row, client, { prefix = "", isBehind = false } = {}) {
+  const { tools, method, refused } = row;
+  records = [];
+  let found;
   try {
     if (tools !== undefined) await client.listTools();
-    return await READERS[method](client);
-  } finally {
-    await client.close();
+    found = await READERS[method](client, prefix);
+  } catch (error) {
+    if (refused === undefined || !(error instanceof TransportError || error instanceof ProtocolError)) throw error;
+    // A gateway does not show its callers what is wrong with its servers, but its log does.
+    if (isBehind) return untilLogged([refused]);
+    assert(error instanceof TransportError && error.message.includes(refused), error);
+    return;
   }
+  if (refused === undefined) return checkDelivered(row, found);
+  // Without its list, a server is missing from that of a gateway.
+  assert(prefix !== "" || isBehind);
+  assert.deepEqual(found, { names: [] });
+  await untilLogged([refused]);
+}
+
+async function judgeEverywhere(row, client) {
+  await judge(row, client);
+  const group = await ClientGroup.connect({ odd: client });
+  await judge(row, group, { prefix: "odd__" }).finally(() => group.close());
+  const gateway = new Server({ name: "gateway", version: "1" });
+  gateway.proxy(client);
+  const front = await Client.connect(gateway);
+  await judge(row, front, { isBehind: true }).finally(() => front.close());
 }
 
 for (const row of TABLE) {
-  const { what, method, reads, warns, refused } = row;
+  const { what, method, refused } = row;
   test(`${method}: ${what}`, { timeout: 20_000 }, async () => {
     records = [];
-    if (refused !== undefined) {
-      await assert.rejects(read(row), (error) => error instanceof TransportError && error.message.includes(refused));
+    // A client with a given revision needs no discovery.
+    const connecting = Client.connect(new Odd(row), { revision: method === "server/discover" ? undefined : "2025-11-25" });
+    if (!(method in READERS) && refused !== undefined) {
+      await assert.rejects(connecting, (error) => error instanceof TransportError && error.message.includes(refused));
       return;
     }
-    const found = await read(row);
-    assert.deepEqual(Object.fromEntries(Object.keys(reads).map((name) => [name, found[name]])), reads);
-    if (!warns) assert.deepEqual(records, []);
-    else while (!records.some((text) => warns.every((part) => text.includes(part)))) await new Promise((resolve) => (logged = resolve));
+    const client = await connecting;
+    try {
+      if (method in READERS) await judgeEverywhere(row, client);
+      else await checkDelivered(row, { server: client.serverInfo?.name ?? null, revision: client.revision });
+    } finally {
+      await client.close();
+    }
   });
 }

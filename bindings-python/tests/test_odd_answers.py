@@ -1,4 +1,6 @@
-"""Odd responses, of which every language makes the same: `tests/odd-answers.json`."""
+"""Odd responses, of which every language makes the same: `tests/odd-answers.json`. Each is read alone,
+in a group, and behind a proxy.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +8,15 @@ import json
 import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
 from support import Scripted, run, until
-from trunkline import Client, TransportError
+from trunkline import Client, ClientGroup, ProtocolError, Server, TransportError
+
+AnyClient: TypeAlias = "Client | ClientGroup"
+Reader: TypeAlias = Callable[[AnyClient, str], Awaitable[dict[str, Any]]]
 
 TABLE: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[2] / "tests" / "odd-answers.json").read_text(encoding="utf-8")
@@ -29,42 +34,39 @@ async def connected(client: Client) -> dict[str, Any]:
     return {"server": client.server_info.name if client.server_info else None, "revision": client.revision}
 
 
-async def called(client: Client) -> dict[str, Any]:
-    result = await client.call_tool("t")
+async def called(client: AnyClient, prefix: str) -> dict[str, Any]:
+    result = await client.call_tool(f"{prefix}t")
     return {"text": result.text, "isError": result.is_error, "blocks": len(result.content)}
 
 
-async def got(client: Client) -> dict[str, Any]:
-    messages: list[Any] = list((await client.get_prompt("p")).messages)
+async def got(client: AnyClient, prefix: str) -> dict[str, Any]:
+    messages: list[Any] = list((await client.get_prompt(f"{prefix}p")).messages)
     return {"texts": [getattr(message.content, "text", None) for message in messages]}
 
 
-async def read(client: Client) -> dict[str, Any]:
-    return {
-        "texts": [one.text if one.blob is None else one.blob for one in (await client.read_resource("a:b")).contents]
-    }
+async def read(client: AnyClient, prefix: str) -> dict[str, Any]:
+    contents = (await client.read_resource("odd+a:b" if prefix else "a:b")).contents
+    return {"texts": [one.text if one.blob is None else one.blob for one in contents]}
 
 
-async def completed(client: Client) -> dict[str, Any]:
-    result = await client.complete({"type": "ref/prompt", "name": "p"}, {"name": "a", "value": "x"})
+async def completed(client: AnyClient, prefix: str) -> dict[str, Any]:
+    result = await client.complete({"type": "ref/prompt", "name": f"{prefix}p"}, {"name": "a", "value": "x"})
     return {"values": result.completion.values}
 
 
-def listed(list_all: Callable[[Client], Awaitable[list[Any]]]) -> Callable[[Client], Awaitable[dict[str, Any]]]:
-    async def names(client: Client) -> dict[str, Any]:
-        return {"names": [one.name for one in await list_all(client)]}
+def listed(list_all: Callable[[AnyClient], Awaitable[list[Any]]]) -> Reader:
+    async def names(client: AnyClient, prefix: str) -> dict[str, Any]:
+        return {"names": [one.name.removeprefix(prefix) for one in await list_all(client)]}
 
     return names
 
 
-READERS: dict[str, Callable[[Client], Awaitable[dict[str, Any]]]] = {
-    "initialize": connected,
-    "server/discover": connected,
+READERS: dict[str, Reader] = {
     "tools/call": called,
-    "tools/list": listed(Client.list_tools),
-    "resources/list": listed(Client.list_resources),
-    "resources/templates/list": listed(Client.list_resource_templates),
-    "prompts/list": listed(Client.list_prompts),
+    "tools/list": listed(lambda client: client.list_tools()),
+    "resources/list": listed(lambda client: client.list_resources()),
+    "resources/templates/list": listed(lambda client: client.list_resource_templates()),
+    "prompts/list": listed(lambda client: client.list_prompts()),
     "prompts/get": got,
     "resources/read": read,
     "completion/complete": completed,
@@ -73,27 +75,68 @@ READERS: dict[str, Callable[[Client], Awaitable[dict[str, Any]]]] = {
 
 @pytest.mark.parametrize("row", TABLE, ids=[f"{row['method']}: {row['what']}" for row in TABLE])
 def test_every_odd_response_has_one_verdict(row: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
-    method = row["method"]
-    # A client with a given revision needs no discovery.
-    revision = None if method == "server/discover" else "2025-11-25"
-
     async def check() -> None:
+        # A client with a given revision needs no discovery.
+        revision = None if row["method"] == "server/discover" else "2025-11-25"
         async with Client(scripted(row), revision=revision) as client:
-            if "tools" in row:
-                await client.list_tools()
-            found = await READERS[method](client)
-            assert {name: found[name] for name in row.get("reads", {})} == row.get("reads")
-            if "warns" in row:
-                await until(lambda: any(holds(text, row["warns"]) for text in caplog.messages), str(row["warns"]))
-            else:
-                assert not caplog.messages
+            if row["method"] not in READERS:
+                delivered(row, await connected(client))
+                await warned(row, caplog)
+                return
+            await judge(row, client, caplog)
+            async with ClientGroup({"odd": client}) as group:
+                await judge(row, group, caplog, prefix="odd__")
+            gateway = Server("gateway", version="1")
+            gateway.proxy(client)
+            async with Client(gateway) as front:
+                await judge(row, front, caplog, is_behind=True)
 
-    if "refused" not in row:
+    if "refused" not in row or row["method"] in READERS:
         run(check())
         return
     with pytest.raises(TransportError, match=re.escape(row["refused"])):
         run(check())
 
 
-def holds(text: str, parts: list[str]) -> bool:
-    return all(part in text for part in parts)
+async def judge(
+    row: dict[str, Any], client: AnyClient, caplog: pytest.LogCaptureFixture, *, prefix: str = "", is_behind: bool = False
+) -> None:
+    """Reads the response with a client, and checks what it makes of it."""
+    caplog.clear()
+    refused = row.get("refused")
+    try:
+        if "tools" in row:
+            await client.list_tools()
+        found = await READERS[row["method"]](client, prefix)
+    except (TransportError, ProtocolError) as error:
+        assert refused is not None, error
+        if not is_behind:
+            assert isinstance(error, TransportError)
+            assert refused in str(error)
+            return
+        # A gateway does not show its callers what is wrong with its servers, but its log does.
+        await logged([refused], caplog)
+        return
+    if refused is None:
+        delivered(row, found)
+        await warned(row, caplog)
+        return
+    # Without its list, a server is missing from that of a gateway.
+    assert prefix or is_behind
+    assert found == {"names": []}
+    await logged([refused], caplog)
+
+
+def delivered(row: dict[str, Any], found: dict[str, Any]) -> None:
+    assert {name: found[name] for name in row["reads"]} == row["reads"]
+
+
+async def warned(row: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
+    if "warns" in row:
+        await logged(row["warns"], caplog)
+    else:
+        assert not caplog.messages
+
+
+async def logged(parts: list[str], caplog: pytest.LogCaptureFixture) -> None:
+    await until(lambda: any(all(part in text for part in parts) for text in caplog.messages), str(parts))

@@ -2,7 +2,7 @@
 
 use super::{
     ClientError, Inbox, LinkFailure,
-    calls::{known_tools::ToolFacts, odd_results::without_oddities, result_schema::SchemaRules},
+    calls::{known_tools::ToolFacts, odd_results::usable, result_schema::SchemaRules},
     inner::ClientInner,
     response_cache::with_valid_time,
     tasks::task_form::unified,
@@ -166,9 +166,11 @@ impl ClientInner {
             ClientReceived::Answered { id, item, method, answer } => {
                 let answer = match answer {
                     Answer::Outcome(Ok(result)) => {
-                        let result = self.read(&method, revision, result);
-                        item.keep_progress(self, id, &result);
-                        Answer::Outcome(Ok(result))
+                        let outcome = self.read(&method, revision, result);
+                        if let Ok(result) = &outcome {
+                            item.keep_progress(self, id, result);
+                        }
+                        Answer::Outcome(outcome)
                     }
                     Answer::Outcome(Err(error)) => Answer::Outcome(Err(error.into())),
                     Answer::InputRequired(result) => Answer::InputRequired(result),
@@ -204,12 +206,12 @@ impl ClientInner {
     }
 
     /// Processes what a result says about tools, and converts it to the form that programs see.
-    fn read(&self, method: &str, revision: Option<Revision>, result: RawJson) -> RawJson {
-        let result = without_oddities(method, result);
+    fn read(&self, method: &str, revision: Option<Revision>, result: RawJson) -> Result<RawJson, ClientError> {
+        let result = usable(method, unified(method, result))?;
         let has_hints = revision.is_some_and(|revision| revision.supports(RevisionFeature::CacheHints));
         let result = if has_hints && Method::is_cacheable(method) { with_valid_time(result) } else { result };
         if method != method::TOOLS_LIST {
-            return unified(method, result);
+            return Ok(result);
         }
         let facts = ToolFacts {
             headers: self.mirrors(revision),
@@ -217,7 +219,7 @@ impl ClientInner {
             support: revision.is_some_and(|revision| revision.supports(RevisionFeature::CoreTasks)),
             rules: SchemaRules::of(revision),
         };
-        self.known_tools.read_list(result, facts)
+        Ok(self.known_tools.read_list(result, facts))
     }
 
     fn link_closed(self: &Arc<Self>, failure: LinkFailure) {

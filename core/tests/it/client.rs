@@ -7,6 +7,7 @@ mod groups;
 mod host;
 mod host_tasks;
 mod negotiation;
+mod odd_answers;
 mod operations;
 mod processes;
 mod reconnecting;

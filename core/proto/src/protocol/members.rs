@@ -2,6 +2,7 @@
 
 use super::{
     RawJson, RequestId,
+    describe::FieldDescription,
     json_scan::{behind_string, next_structural, skip_string, unescaped},
 };
 use bytes::Bytes;
@@ -141,12 +142,25 @@ impl<'a, 'n, const N: usize> Found<'a, 'n, N> {
 }
 
 /// A key between its quotes.
-struct Key<'a> {
+pub(super) struct Key<'a> {
     text: &'a [u8],
     is_escaped: bool,
 }
 
 impl Key<'_> {
+    pub(super) fn is(&self, name: &str) -> bool {
+        self.index_among(&[name]).is_some()
+    }
+
+    /// The field that it names.
+    pub(super) fn index_in(&self, fields: &[FieldDescription]) -> Option<usize> {
+        if !self.is_escaped {
+            return fields.iter().position(|field| self.text == field.json.as_bytes());
+        }
+        let key = unescaped(self.text);
+        fields.iter().position(|field| key == field.json)
+    }
+
     fn index_among(&self, names: &[&str]) -> Option<usize> {
         if !self.is_escaped {
             return names.iter().position(|name| self.text == name.as_bytes());
@@ -159,7 +173,7 @@ impl Key<'_> {
 /// Visits the members of the object whose first member `rest` begins with, and returns the text
 /// behind the object. `visit` gets a key and the text from its value on, and returns the text
 /// behind the value.
-fn each_member<'a>(mut rest: &'a [u8], mut visit: impl FnMut(Key<'a>, &'a [u8]) -> &'a [u8]) -> &'a [u8] {
+pub(super) fn each_member<'a>(mut rest: &'a [u8], mut visit: impl FnMut(Key<'a>, &'a [u8]) -> &'a [u8]) -> &'a [u8] {
     while let Some(key) = rest.trim_ascii_start().strip_prefix(b"\"") {
         let (after, is_escaped) = skip_string(key);
         let key = Key { text: &key[..key.len().saturating_sub(after.len() + 1)], is_escaped };
@@ -170,7 +184,7 @@ fn each_member<'a>(mut rest: &'a [u8], mut visit: impl FnMut(Key<'a>, &'a [u8]) 
     rest.trim_ascii_start().strip_prefix(b"}").unwrap_or_default()
 }
 
-fn behind_brace(json: &[u8]) -> &[u8] {
+pub(super) fn behind_brace(json: &[u8]) -> &[u8] {
     json.trim_ascii_start().strip_prefix(b"{").unwrap_or_default()
 }
 
@@ -180,7 +194,7 @@ fn behind_brace(json: &[u8]) -> &[u8] {
 pub struct DuplicateMember(pub String);
 
 /// The length of the value at the beginning of a text.
-fn length(text: &[u8]) -> usize {
+pub(super) fn length(text: &[u8]) -> usize {
     match text.first() {
         Some(b'"') => text.len() - behind_string(&text[1..]).len(),
         Some(b'{' | b'[') => {

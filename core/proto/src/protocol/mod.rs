@@ -52,6 +52,8 @@ pub mod uri;
 #[doc(hidden)]
 pub mod uri_template;
 pub mod vendor;
+#[doc(hidden)]
+pub mod well_typed;
 
 pub use annotations::check_annotations;
 pub use error::RpcError;

@@ -1,16 +1,11 @@
 //! Client operations, generated from the rows of `client_operations!`.
 
+use super::read_result::read;
 use crate::{
     client::{Client, ClientError, RequestOptions},
-    protocol::{
-        RawJson,
-        describe::{Described, Presence, Type},
-        members::members,
-        method,
-        model::*,
-    },
+    protocol::{RawJson, method, model::*},
 };
-use serde::{Serialize, de::DeserializeOwned};
+use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use std::fmt::Write as _;
 
@@ -130,18 +125,4 @@ fn object_of<const N: usize>(members: [Option<Member>; N]) -> Option<RawJson> {
         let _ = write!(text, "{before}\"{name}\":{value}");
     }
     (!text.is_empty()).then(|| RawJson::trusted((text + "}").into()))
-}
-
-/// Parses a result. A list member is required, although the model treats its absence as an empty
-/// list.
-pub(in crate::client) fn read<T: DeserializeOwned + Described>(result: &RawJson) -> Result<T, ClientError> {
-    let read: T = result.read().map_err(ClientError::InvalidResponse)?;
-    if let Type::Model(object) = T::TYPE {
-        let is_missing = |name| matches!(members(result.as_bytes(), [name]), Ok([None]));
-        let mut lists = object.fields.iter().filter(|field| field.presence == Presence::List);
-        if let Some(field) = lists.find(|field| is_missing(field.json)) {
-            return Err(ClientError::InvalidResponse(format!("missing field `{}`", field.json)));
-        }
-    }
-    Ok(read)
 }

@@ -1,162 +1,299 @@
-//! Leniency towards odd results of servers, decided here for all languages: `null` counts as
-//! missing, and an item that cannot be used does not cost the others of its list.
+//! Leniency towards odd results of servers, decided here for all languages: what is usable is
+//! delivered, and what is not is named in a warning. `null` counts as missing, an optional member of
+//! the wrong type is ignored, and an item that cannot be used does not cost the others of its list.
 
+use super::odd_value::{Fault, number_in_digits};
 use crate::{
+    client::ClientError,
     composition::rewriting::{self, ObjectMembers},
     protocol::{
         RawJson,
-        describe::{FieldDescription, ObjectDescription, Presence, Type},
+        describe::{FieldDescription, ObjectDescription, Presence, Type, Union},
         method,
-        operation::{CLIENT, Operation},
+        operation::CLIENT,
+        well_typed::{is_nullable, is_well_typed},
     },
 };
-use memchr::memmem;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
+use std::{borrow::Cow, fmt};
 
 /// Required members that have an obvious value: the type, the member and the value.
-const MENDED: &[(&str, &str, &str)] = &[("Tool", "inputSchema", r#"{"type":"object"}"#)];
+const MENDED: &[(&str, &str, &str)] =
+    &[("Tool", "inputSchema", r#"{"type":"object"}"#), ("Implementation", "version", r#""""#)];
 
-/// The result without odd members and items; unchanged, and as written, if it has none.
-pub(in crate::client) fn without_oddities(method: &str, result: RawJson) -> RawJson {
-    let Some(operation) = CLIENT.iter().find(|operation| operation.method == method) else { return result };
-    let Some(Type::Model(model)) = operation.result else { return result };
-    let mentions = |text: &str| memmem::find(result.as_bytes(), text.as_bytes()).is_some();
-    let lacks_content = || method == method::TOOLS_CALL && !mentions("\"content\"");
-    // Most results need no parsing.
-    if operation.item.is_none() && !mentions("null") && !lacks_content() {
-        return result;
-    }
-    let Ok(mut members) = result.parse::<ObjectMembers>() else { return result };
-    // A task whose result follows later (2025-11-25).
-    if members.contains_key("task") {
-        return result;
-    }
-    // Some servers leave out the content next to structured content.
-    let adds_content =
-        method == method::TOOLS_CALL && !members.contains_key("content") && members.contains_key("structuredContent");
-    if adds_content {
-        rewriting::set(&mut members, "content", &[(); 0]);
-    }
-    let is_changed = mend_members(model.fields, &mut members) | mend_items(operation, &mut members) | adds_content;
-    if is_changed { RawJson::object(&members) } else { result }
-}
+/// A result may be odd in thousands of places; the log names the first ones.
+const MAX_WARNINGS: usize = 16;
 
-/// Mends the items of a list, and leaves out those that lack what they need.
-fn mend_items(operation: &Operation, members: &mut ObjectMembers) -> bool {
-    let (Some(Type::Model(model)), Some(member)) = (operation.item, operation.list_member()) else { return false };
-    let items = members.get(member).and_then(|items| serde_json::from_str::<Vec<Box<RawValue>>>(items.get()).ok());
-    let Some(items) = items else { return false };
-    let mut is_changed = false;
-    let kept: Vec<_> = items
-        .into_iter()
-        .enumerate()
-        .filter_map(|(index, item)| match mended_item(model, &item) {
-            Ok(None) => Some(item),
-            Ok(Some(mended)) => {
-                is_changed = true;
-                Some(mended)
-            }
-            Err(problem) => {
-                is_changed = true;
-                let name = name_of(&item);
-                tracing::warn!(target: "trunkline::client::calls", method = operation.method, index, name, "left out an item of a list: {problem}");
-                None
-            }
-        })
-        .collect();
-    if is_changed {
-        rewriting::set(members, member, &kept);
-    }
-    is_changed
-}
-
-/// The item with its oddities mended; `None` if it has none.
+/// The result as every language can read it; unchanged, and as written, if it has no oddities.
 ///
 /// # Errors
-/// If it lacks a member without which it is of no use.
-fn mended_item(model: &ObjectDescription, item: &RawValue) -> Result<Option<Box<RawValue>>, String> {
-    let mut members: ObjectMembers =
-        serde_json::from_str(item.get()).map_err(|_| format!("it is not a {}", model.name))?;
-    let mut is_changed = mend_members(model.fields, &mut members);
-    for field in model.fields.iter().filter(|field| field.presence == Presence::Required) {
-        let given = members.get(field.json).map(|value| value.get());
-        let is_usable = match field.ty {
-            Type::String => given.is_some_and(|given| given.starts_with('"')),
-            _ => given.is_some_and(|given| given != "null"),
-        };
-        if is_usable {
-            continue;
-        }
-        let default = MENDED.iter().find(|(of, member, _)| (*of, *member) == (model.name, field.json));
-        let Some(value) = default.and_then(|(_, _, value)| RawValue::from_string((*value).to_owned()).ok()) else {
-            return Err(match given {
-                None | Some("null") => format!("`{}` is missing", field.json),
-                Some(_) => format!("`{}` is not a string", field.json),
-            });
-        };
-        let name = name_of(item);
-        tracing::warn!(target: "trunkline::client::calls", name, "`{}` is missing: the library assumes {value}", field.json);
-        members.insert(field.json.to_owned(), value);
-        is_changed = true;
+/// If what it lacks leaves nothing to deliver.
+pub(in crate::client) fn usable(method: &str, result: RawJson) -> Result<RawJson, ClientError> {
+    // Only calls of tools become tasks.
+    let method = if method == method::TASKS_RESULT { method::TOOLS_CALL } else { method };
+    let Some(operation) = CLIENT.iter().find(|operation| operation.method == method) else { return Ok(result) };
+    let Some(Type::Model(model)) = operation.result else { return Ok(result) };
+    let list = model.fields.iter().find(|field| field.presence == Presence::List).map(|field| field.json);
+    if is_well_typed(Type::Model(model), list, result.as_bytes()) {
+        return Ok(result);
     }
-    Ok(is_changed.then(|| serde_json::value::to_raw_value(&members).unwrap_or_default()))
+    let Ok(mut members) = result.parse::<ObjectMembers>() else { return Ok(result) };
+    // A task whose result follows later (2025-11-25).
+    if method == method::TOOLS_CALL && members.contains_key("task") && !members.contains_key("content") {
+        return Ok(result);
+    }
+    match list.filter(|list| !members.get(*list).is_some_and(|items| is_list(items))) {
+        Some(list) if operation.item.is_some() => {
+            let text = format!("the list of {method} has a page without the array {list:?}");
+            return Err(ClientError::InvalidResponse(text));
+        }
+        // Some servers leave it out next to structured content, or if there is none.
+        Some(list) if method == method::TOOLS_CALL && !members.contains_key(list) => {
+            rewriting::set(&mut members, list, &[(); 0]);
+        }
+        Some(list) if !members.contains_key(list) => return Err(refused(method, &Fault::missing(list))),
+        _ => {}
+    }
+    mended(method, model, members)
+}
+
+/// The result that has these members, without its oddities.
+///
+/// # Errors
+/// If what it lacks leaves nothing to deliver.
+pub(in crate::client) fn mended(
+    method: &str,
+    model: &ObjectDescription,
+    mut members: ObjectMembers,
+) -> Result<RawJson, ClientError> {
+    let mut mender = Mender { method, warnings: 0 };
+    let outcome = mender.members(model, &mut members, &Place::Result);
+    mender.end();
+    outcome.map_err(|fault| refused(method, &fault))?;
+    Ok(RawJson::object(&members))
+}
+
+fn refused(method: &str, fault: &Fault) -> ClientError {
+    ClientError::InvalidResponse(format!("the result of {method}: {fault}"))
+}
+
+/// Returns whether a value is an array, or `null` instead of an empty one.
+fn is_list(value: &RawValue) -> bool {
+    matches!(value.get().as_bytes().first(), Some(b'[' | b'n'))
+}
+
+/// A mended value; `None` if it is usable as it was written.
+type Mended = Result<Option<Box<RawValue>>, Fault>;
+
+/// Mends one result.
+struct Mender<'m> {
+    method: &'m str,
+    warnings: usize,
+}
+
+impl Mender<'_> {
+    /// Mends the members of an object.
+    fn members(
+        &mut self,
+        model: &ObjectDescription,
+        members: &mut ObjectMembers,
+        place: &Place<'_>,
+    ) -> Result<(), Fault> {
+        for field in model.fields {
+            let place = Place::Member(place, field.json);
+            match self.member(field, members, &place) {
+                Err(fault) if fault.is_missing(field.json) => {
+                    let default = MENDED.iter().find(|(of, member, _)| (*of, *member) == (model.name, field.json));
+                    let default = default.and_then(|(.., json)| RawValue::from_string((*json).to_owned()).ok());
+                    let Some(value) = default else { return Err(fault) };
+                    self.warn(&place, format_args!("{fault}: the library assumes {value}"));
+                    members.insert(field.json.to_owned(), value);
+                }
+                outcome => outcome?,
+            }
+        }
+        Ok(())
+    }
+
+    fn member(
+        &mut self,
+        field: &FieldDescription,
+        members: &mut ObjectMembers,
+        place: &Place<'_>,
+    ) -> Result<(), Fault> {
+        let given = members.get(field.json);
+        let Some(value) = given.filter(|value| value.get() != "null") else {
+            let is_null = given.is_some();
+            match field.presence {
+                Presence::Required => return Err(Fault::missing(field.json)),
+                Presence::List if is_null => rewriting::set(members, field.json, &[(); 0]),
+                _ if is_null && !is_nullable(field) => drop(members.shift_remove(field.json)),
+                _ => {}
+            }
+            return Ok(());
+        };
+        match (self.value(field.ty, value, place), field.presence) {
+            (Ok(None), _) => {}
+            (Ok(Some(mended)), _) => drop(members.insert(field.json.to_owned(), mended)),
+            (Err(fault), Presence::Optional | Presence::Flag) => {
+                self.warn(place, format_args!("ignored {place}: {fault}"));
+                members.shift_remove(field.json);
+            }
+            (Err(fault), Presence::Required | Presence::List) => return Err(fault.within(field.json)),
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, ty: Type, value: &RawValue, place: &Place<'_>) -> Mended {
+        let text = value.get();
+        if is_well_typed(ty, None, text.as_bytes()) {
+            return Ok(None);
+        }
+        match (ty, text.as_bytes()[0]) {
+            (Type::List(of) | Type::OneOrList(of), b'[') => self.list(*of, value, place),
+            (Type::OneOrList(of) | Type::OrFalse(of), _) => self.value(*of, value, place),
+            (Type::Map(of), b'{') => self.map(*of, value, place),
+            (Type::Model(model), b'{') => self.object(model, value, place),
+            (Type::Union(union), b'{') => self.union(union, value, place),
+            (Type::Integer | Type::Duration, _) => match number_in_digits(text) {
+                Some(digits) => Ok(RawValue::from_string(digits).ok()),
+                None => Err(Fault::mistyped(ty, text)),
+            },
+            // The name may be written with escapes.
+            (Type::Values(values), b'"') => match serde_json::from_str::<String>(text) {
+                Ok(name) if values.values.iter().any(|(known, _)| *known == name) => Ok(None),
+                _ => Err(Fault::mistyped(ty, text)),
+            },
+            _ => Err(Fault::mistyped(ty, text)),
+        }
+    }
+
+    /// Leaves out the items that cannot be used.
+    fn list(&mut self, of: Type, value: &RawValue, place: &Place<'_>) -> Mended {
+        let items: Vec<&RawValue> = read(value)?;
+        let mut kept = Vec::with_capacity(items.len());
+        for (index, item) in items.into_iter().enumerate() {
+            let place = Place::Item(place, index, item);
+            match self.value(of, item, &place) {
+                Ok(mended) => kept.push(mended.map_or(Cow::Borrowed(item), Cow::Owned)),
+                Err(fault) => self.warn(&place, format_args!("left out {place}: {fault}")),
+            }
+        }
+        Ok(to_raw_value(&kept).ok())
+    }
+
+    fn map(&mut self, of: Type, value: &RawValue, place: &Place<'_>) -> Mended {
+        let mut kept = ObjectMembers::new();
+        for (name, item) in read::<ObjectMembers>(value)? {
+            let place = Place::Member(place, &name);
+            match self.value(of, &item, &place) {
+                Ok(mended) => kept.insert(name.clone(), mended.unwrap_or(item)),
+                Err(fault) => {
+                    self.warn(&place, format_args!("left out {place}: {fault}"));
+                    None
+                }
+            };
+        }
+        Ok(to_raw_value(&kept).ok())
+    }
+
+    fn object(&mut self, model: &ObjectDescription, value: &RawValue, place: &Place<'_>) -> Mended {
+        let mut members: ObjectMembers = read(value)?;
+        self.members(model, &mut members, place)?;
+        Ok(to_raw_value(&members).ok())
+    }
+
+    fn union(&mut self, union: &Union, value: &RawValue, place: &Place<'_>) -> Mended {
+        let Some(tag) = union.tag else { return self.untagged(union, value, place) };
+        let members: ObjectMembers = read(value)?;
+        let kind = members.get(tag).map(|kind| kind.get()).filter(|kind| *kind != "null");
+        let Some(kind) = kind else { return Err(Fault::missing(tag)) };
+        let Ok(kind) = serde_json::from_str::<String>(kind) else {
+            return Err(Fault::mistyped(Type::String, kind).within(tag));
+        };
+        match union.variants.iter().find(|(name, _)| *name == kind) {
+            Some((_, ty)) => self.value(*ty, value, place),
+            None if union.open => Ok(None),
+            None => Err(Fault::unknown(union).within(tag)),
+        }
+    }
+
+    /// The last variant that is there counts, and its members. Those of the others may be wrong.
+    fn untagged(&mut self, union: &Union, value: &RawValue, place: &Place<'_>) -> Mended {
+        let mut members: ObjectMembers = read(value)?;
+        let field_of = |(member, ty): &(&str, Type)| match ty {
+            Type::Model(model) => model.fields.iter().find(|field| field.json == *member).map(|field| (*model, field)),
+            _ => None,
+        };
+        let variants: Vec<_> = union.variants.iter().filter_map(field_of).collect();
+        let given = |field: &FieldDescription| members.get(field.json).filter(|value| value.get() != "null");
+        let is_typed = |value: &RawValue, ty| is_well_typed(ty, None, value.get().as_bytes());
+        let typed = |(_, field): &&(_, &FieldDescription)| given(field).is_some_and(|value| is_typed(value, field.ty));
+        let chosen = variants.iter().rev().find(typed);
+        let Some((model, chosen)) = chosen.or_else(|| variants.iter().rev().find(|(_, field)| given(field).is_some()))
+        else {
+            return Err(Fault::none_of(union));
+        };
+        for (_, field) in variants.iter().filter(|(_, field)| field.json != chosen.json) {
+            let field = FieldDescription { presence: Presence::Optional, ..**field };
+            self.member(&field, &mut members, &Place::Member(place, field.json))?;
+        }
+        self.members(model, &mut members, place)?;
+        Ok(to_raw_value(&members).ok())
+    }
+
+    fn warn(&mut self, place: &Place<'_>, problem: fmt::Arguments<'_>) {
+        self.warnings += 1;
+        if self.warnings <= MAX_WARNINGS {
+            let (method, name) = (self.method, place.name());
+            tracing::warn!(target: "trunkline::client::calls", method, name, "{problem}");
+        }
+    }
+
+    fn end(&self) {
+        if let Some(more) = self.warnings.checked_sub(MAX_WARNINGS).filter(|more| *more > 0) {
+            let method = self.method;
+            tracing::warn!(target: "trunkline::client::calls", method, "the result has {more} more oddities");
+        }
+    }
+}
+
+fn read<'a, T: serde::Deserialize<'a>>(value: &'a RawValue) -> Result<T, Fault> {
+    serde_json::from_str(value.get()).map_err(|error| Fault::unreadable(&error))
+}
+
+/// A place in a result, such as `tools[3].annotations`.
+enum Place<'p> {
+    Result,
+    Member(&'p Place<'p>, &'p str),
+    Item(&'p Place<'p>, usize, &'p RawValue),
+}
+
+impl Place<'_> {
+    /// The name of the item of a list that it is in.
+    fn name(&self) -> Option<String> {
+        match self {
+            Self::Result => None,
+            Self::Member(outer, _) => outer.name(),
+            Self::Item(outer, _, item) => outer.name().or_else(|| name_of(item)),
+        }
+    }
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Result => Ok(()),
+            Self::Member(Self::Result, member) => f.write_str(member),
+            Self::Member(outer, member) => write!(f, "{outer}.{member}"),
+            Self::Item(outer, index, _) => write!(f, "{outer}[{index}]"),
+        }
+    }
 }
 
 fn name_of(item: &RawValue) -> Option<String> {
     let members: ObjectMembers = serde_json::from_str(item.get()).ok()?;
-    ["name", "uri", "taskId"].into_iter().find_map(|key| rewriting::text(&members, key))
-}
-
-/// Removes members that are `null`, in nested objects as well, or makes them empty arrays. Returns
-/// whether it changed anything.
-fn mend_members(fields: &[FieldDescription], members: &mut ObjectMembers) -> bool {
-    let mut is_changed = false;
-    for field in fields {
-        let is_null = members.get(field.json).is_some_and(|value| value.get() == "null");
-        match (field.presence, field.ty) {
-            (Presence::List, _) if is_null => {
-                rewriting::set(members, field.json, &[(); 0]);
-                is_changed = true;
-            }
-            // `null` is one of the values.
-            (_, Type::Json | Type::Integer) => {}
-            _ if is_null => {
-                members.shift_remove(field.json);
-                is_changed = true;
-            }
-            (_, ty) => is_changed |= mend_value(ty, members, field.json),
-        }
-    }
-    is_changed
-}
-
-fn mend_value(ty: Type, members: &mut ObjectMembers, member: &str) -> bool {
-    let Some(value) = members.get(member).filter(|value| value.get().contains("null")) else { return false };
-    let mended = match ty {
-        Type::List(of) => serde_json::from_str::<Vec<Box<RawValue>>>(value.get()).ok().and_then(|mut items| {
-            let changed = items.iter_mut().filter_map(|item| mended_object(*of, item).map(|mended| *item = mended));
-            let is_changed = changed.count() > 0;
-            is_changed.then(|| serde_json::value::to_raw_value(&items).unwrap_or_default())
-        }),
-        _ => mended_object(ty, value),
-    };
-    mended.map(|mended| members.insert(member.to_owned(), mended)).is_some()
-}
-
-fn mended_object(ty: Type, value: &RawValue) -> Option<Box<RawValue>> {
-    let mut members: ObjectMembers = serde_json::from_str(value.get()).ok()?;
-    let is_changed = match ty {
-        Type::Model(model) => mend_members(model.fields, &mut members),
-        Type::Union(union) => union.variants.iter().fold(false, |is_changed, (tag, ty)| {
-            let is_variant = union.tag.is_none_or(|member| rewriting::text(&members, member).as_deref() == Some(*tag));
-            match ty {
-                Type::Model(model) if is_variant => mend_members(model.fields, &mut members) || is_changed,
-                _ => is_changed,
-            }
-        }),
-        _ => false,
-    };
-    is_changed.then(|| serde_json::value::to_raw_value(&members).unwrap_or_default())
+    ["name", "uri", "uriTemplate", "taskId"].into_iter().find_map(|key| rewriting::text(&members, key))
 }
 
 #[cfg(all(test, feature = "full"))]
@@ -166,7 +303,14 @@ mod tests {
     use serde_json::{Value, json};
 
     fn read(method: &str, given: &Value) -> Value {
-        without_oddities(method, RawJson::from_value(given).unwrap()).parse().unwrap()
+        usable(method, RawJson::from_value(given).unwrap()).unwrap().parse().unwrap()
+    }
+
+    /// What is read, and the warnings.
+    fn logged(method: &str, given: &Value) -> (Value, Vec<String>) {
+        let log = KeptLog::default();
+        let read = tracing::subscriber::with_default(log.clone(), || read(method, given));
+        (read, log.take())
     }
 
     #[test]
@@ -190,34 +334,187 @@ mod tests {
                 json!({"contents": [{"uri": "a:b", "blob": "AA=="}]}),
             ),
             ("prompts/get", json!({"messages": null}), json!({"messages": []})),
-            // A list under another name is not an empty one.
-            ("prompts/get", json!({"message": []}), json!({"message": []})),
+            ("tools/call", json!({}), json!({"content": []})),
             ("custom/method", json!({"content": null}), json!({"content": null})),
         ] {
-            assert_eq!(read(method, &given), read_as, "{given}");
+            assert_eq!(logged(method, &given), (read_as, vec![]), "{given}");
         }
     }
 
     #[test]
     fn an_item_that_cannot_be_used_does_not_cost_the_others() {
-        let log = KeptLog::default();
-        let read = tracing::subscriber::with_default(log.clone(), || {
-            read(
-                "tools/list",
-                &json!({"tools": [
-                    {"name": "good", "inputSchema": {"type": "object"}},
-                    {"name": "bare"}, {"name": "void", "inputSchema": null}, {"title": "nameless"}, {"name": 7}, 7,
-                ]}),
-            )
-        });
+        let (read, texts) = logged(
+            "tools/list",
+            &json!({"tools": [
+                {"name": "good", "inputSchema": {"type": "object"}},
+                {"name": "bare"}, {"name": "void", "inputSchema": null}, {"title": "nameless"}, {"name": 7}, 7,
+            ]}),
+        );
         let any = json!({"type": "object"});
         let tool = |name: &str| json!({"name": name, "inputSchema": any});
         assert_eq!(read, json!({"tools": [tool("good"), tool("bare"), tool("void")]}));
-        let texts = log.take();
         assert_eq!(texts.len(), 5, "{texts:?}");
-        for part in ["bare", "void", "`name` is missing", "`name` is not a string", "not a Tool"] {
+        for part in [
+            "name=bare",
+            "name=void",
+            "left out tools[3]: `name` is missing",
+            "left out tools[4]: `name` must be a string, not 7",
+            "left out tools[5]: must be an object, not 7",
+        ] {
             assert!(texts.iter().any(|text| text.contains(part)), "{part}: {texts:?}");
         }
+    }
+
+    /// Checks how a result is read, and that a warning says why.
+    fn check_mended(method: &str, given: &Value, read_as: &Value, warning: &str) {
+        let (read, texts) = logged(method, given);
+        assert_eq!(read, *read_as, "{given}");
+        assert!(texts.iter().any(|text| text.contains(warning)), "{warning}: {texts:?}");
+    }
+
+    #[test]
+    fn an_optional_member_of_the_wrong_type_is_ignored_with_a_warning() {
+        let block = |more: Value| {
+            let mut block = json!({"type": "text", "text": "t"});
+            block.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            json!({"content": [block]})
+        };
+        for (given, read_as, warning) in [
+            (
+                json!({"content": [], "isError": "yes"}),
+                json!({"content": []}),
+                "ignored isError: must be true or false, not a string",
+            ),
+            (
+                json!({"content": [], "_meta": []}),
+                json!({"content": []}),
+                "ignored _meta: must be an object, not an array",
+            ),
+            (
+                block(json!({"annotations": 5})),
+                block(json!({})),
+                "ignored content[0].annotations: must be an object, not 5",
+            ),
+            (
+                block(json!({"annotations": {"priority": "1", "own": true}})),
+                block(json!({"annotations": {"own": true}})),
+                "ignored content[0].annotations.priority: must be a number, not a string",
+            ),
+            (
+                block(json!({"annotations": {"audience": ["user", 5]}})),
+                block(json!({"annotations": {"audience": ["user"]}})),
+                "left out content[0].annotations.audience[1]: must be a string, not 5",
+            ),
+            (
+                json!({"content": [7, "x"]}),
+                json!({"content": []}),
+                "left out content[1]: must be an object, not a string",
+            ),
+            (
+                json!({"content": [{"type": "text", "text": {}}]}),
+                json!({"content": []}),
+                "left out content[0]: `text` must be a string, not an object",
+            ),
+            (
+                json!({"content": [{"type": true}]}),
+                json!({"content": []}),
+                "left out content[0]: `type` must be a string, not true",
+            ),
+            (
+                json!({"content": [{"type": "resource", "resource": {"uri": "a:b"}}]}),
+                json!({"content": []}),
+                "left out content[0]: `resource` needs `text` or `blob`",
+            ),
+        ] {
+            check_mended("tools/call", &given, &read_as, warning);
+        }
+    }
+
+    #[test]
+    fn items_and_members_of_other_results_are_mended_one_by_one() {
+        for (method, given, read_as, warning) in [
+            (
+                "resources/list",
+                json!({"resources": [{"uri": "a:b", "name": "r", "size": "5", "icons": [{"src": "a:b"}, {"sizes": []}]}]}),
+                json!({"resources": [{"uri": "a:b", "name": "r", "icons": [{"src": "a:b"}]}]}),
+                "left out resources[0].icons[1]: `src` is missing",
+            ),
+            (
+                "resources/read",
+                json!({"contents": [{"uri": "a:b", "text": 5, "blob": "AA=="}]}),
+                json!({"contents": [{"uri": "a:b", "blob": "AA=="}]}),
+                "ignored contents[0].text: must be a string, not 5",
+            ),
+            (
+                "prompts/get",
+                json!({"messages": [{"role": "user", "content": "hi"}]}),
+                json!({"messages": []}),
+                "left out messages[0]: `content` must be an object, not a string",
+            ),
+            (
+                "completion/complete",
+                json!({"completion": {"values": ["a", 5], "hasMore": "no"}}),
+                json!({"completion": {"values": ["a"]}}),
+                "ignored completion.hasMore: must be true or false, not a string",
+            ),
+            (
+                "tasks/result",
+                json!({"content": [], "isError": 1}),
+                json!({"content": []}),
+                "ignored isError: must be true or false, not 1",
+            ),
+        ] {
+            check_mended(method, &given, &read_as, warning);
+        }
+    }
+
+    /// Numbers that no machine type can represent keep their digits.
+    #[test]
+    fn an_integer_may_have_a_fraction_of_zero_and_any_length() {
+        let size = |written: &str| {
+            let text =
+                format!(r#"{{"resources":[{{"uri":"a:b","name":"r","size":{written}}}],"_meta":{{"n":1e999}}}}"#);
+            RawJson::from_text(text.into()).unwrap()
+        };
+        let long = "9".repeat(400);
+        for (written, read) in [("5.0", "5"), ("1e3", "1000"), (&long, &long)] {
+            assert_eq!(usable("resources/list", size(written)).unwrap(), size(read));
+        }
+    }
+
+    #[test]
+    fn a_result_with_nothing_to_deliver_is_refused() {
+        for (method, given, problem) in [
+            (
+                "tools/call",
+                json!({"content": "hi"}),
+                "the result of tools/call: `content` must be an array, not a string",
+            ),
+            // A list under another name is not an empty one.
+            ("prompts/get", json!({"message": []}), "the result of prompts/get: `messages` is missing"),
+            ("tools/list", json!({}), "the list of tools/list has a page without the array \"tools\""),
+            ("tools/list", json!({"tools": {}}), "the list of tools/list has a page without the array \"tools\""),
+            (
+                "completion/complete",
+                json!({"completion": 5}),
+                "the result of completion/complete: `completion` must be an object, not 5",
+            ),
+            (
+                "completion/complete",
+                json!({"completion": {"values": "a"}}),
+                "`completion.values` must be an array, not a string",
+            ),
+        ] {
+            let error = usable(method, RawJson::from_value(&given).unwrap()).unwrap_err().to_string();
+            assert!(error.contains(problem), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_log_names_the_first_oddities_and_counts_the_others() {
+        let (read, texts) = logged("resources/list", &json!({"resources": vec![5; 1_000]}));
+        assert_eq!((read, texts.len()), (json!({"resources": []}), MAX_WARNINGS + 1));
+        assert!(texts[MAX_WARNINGS].contains("984 more"), "{texts:?}");
     }
 
     #[test]
@@ -229,7 +526,7 @@ mod tests {
             ("tasks/get", r#"{"taskId":"t","status":"working","createdAt":"","lastUpdatedAt":"","ttlMs":null}"#),
         ] {
             let raw = RawJson::from_text(text.into()).unwrap();
-            assert_eq!(without_oddities(method, raw).as_str(), text);
+            assert_eq!(usable(method, raw).unwrap().as_str(), text);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Client calls for prompts and completion.
 
 use super::{
-    client_operations::read,
+    read_result::read,
     tool_calls::{call_params, invalid},
 };
 use crate::{

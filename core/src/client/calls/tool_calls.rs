@@ -1,5 +1,6 @@
 //! Client calls for tools.
 
+use super::read_result::read;
 use crate::{
     client::{Client, ClientError, RequestOptions, report_progress},
     protocol::{RawJson, method, model::CallToolResult},
@@ -28,7 +29,7 @@ impl Client {
         options: &RequestOptions,
     ) -> Result<CallToolResult, ClientError> {
         let params = call_params(name, &arguments)?;
-        self.request(method::TOOLS_CALL, Some(&params), options).await?.read().map_err(ClientError::InvalidResponse)
+        read(&self.request(method::TOOLS_CALL, Some(&params), options).await?)
     }
 }
 

@@ -1,12 +1,19 @@
 //! What a server says about itself.
 
-use crate::protocol::{
-    Era, RawJson, Revision, extension, meta,
-    method::{self, MessageKind, Method, Sender},
-    model::{ServerCapabilities, SubscriptionFilter},
+use crate::{
+    client::calls::odd_results::mended,
+    composition::rewriting::{self, ObjectMembers},
+    protocol::{
+        Era, RawJson, Revision,
+        describe::{Described, FieldDescription, ObjectDescription, Type},
+        extension, meta,
+        method::{self, MessageKind, Method, Sender},
+        model::{Implementation, ServerCapabilities, SubscriptionFilter},
+        well_typed::is_well_typed,
+    },
 };
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use std::collections::BTreeMap;
 
 /// The server's description of itself.
@@ -22,6 +29,28 @@ pub struct ServerDescription {
     /// Instructions for the model.
     pub instructions: Option<String>,
 }
+
+/// What the results of `initialize` and `server/discover` say about a server.
+static OPENED: ObjectDescription = ObjectDescription {
+    name: "InitializeResult",
+    doc: &[],
+    tag: None,
+    fields: &[
+        FieldDescription { json: "serverInfo", ty: Implementation::TYPE, ..FieldDescription::EMPTY },
+        FieldDescription { json: CAPABILITIES, ty: ServerCapabilities::TYPE, ..FieldDescription::EMPTY },
+        FieldDescription { json: "instructions", ty: Type::String, ..FieldDescription::EMPTY },
+        FieldDescription { json: "_meta", ty: Type::Model(&META), ..FieldDescription::EMPTY },
+    ],
+};
+
+static META: ObjectDescription = ObjectDescription {
+    name: "Meta",
+    doc: &[],
+    tag: None,
+    fields: &[FieldDescription { json: meta::SERVER_INFO, ty: Implementation::TYPE, ..FieldDescription::EMPTY }],
+};
+
+const CAPABILITIES: &str = "capabilities";
 
 impl ServerDescription {
     pub(in crate::client) fn pinned(revision: Revision) -> Self {
@@ -74,10 +103,37 @@ impl ServerDescription {
             #[serde(borrow, default, rename = "_meta")]
             meta: Option<BTreeMap<String, &'a RawValue>>,
         }
+        let method = if revision.era() == Era::Modern { method::DISCOVER } else { method::INITIALIZE };
+        let mended = usable(method, result);
+        let result = mended.as_ref().unwrap_or(result);
         let Ok(opened) = result.parse::<Opened<'_>>() else { return Self::pinned(revision) };
         let info = opened.info.or_else(|| opened.meta.as_ref().and_then(|meta| meta.get(meta::SERVER_INFO).copied()));
         let slice = |raw| RawJson::slice_of(result.buffer(), raw);
         let capabilities = opened.capabilities.map_or_else(RawJson::empty_object, slice);
         Self { revision, info: info.map(slice), capabilities, instructions: opened.instructions }
     }
+}
+
+/// The result without its oddities; `None` if it has none.
+fn usable(method: &str, result: &RawJson) -> Option<RawJson> {
+    if is_well_typed(Type::Model(&OPENED), None, result.as_bytes()) {
+        return None;
+    }
+    let mut members: ObjectMembers = result.parse().ok()?;
+    // Some servers write `true` for a capability without details.
+    let _ = rewriting::in_member(&mut members, CAPABILITIES, |capabilities: &mut ObjectMembers| {
+        let is_true = |(name, value): &(&String, &mut Box<RawValue>)| value.get() == "true" && is_object(name);
+        for (name, value) in capabilities.iter_mut().filter(is_true) {
+            tracing::warn!(target: "trunkline::client::connection", capability = &**name, "a capability is true: the library assumes {{}}");
+            *value = to_raw_value(&ObjectMembers::new()).unwrap_or_default();
+        }
+        Some(())
+    });
+    mended(method, &OPENED, members).ok()
+}
+
+/// Returns whether a capability is an object.
+fn is_object(capability: &str) -> bool {
+    let Type::Model(known) = ServerCapabilities::TYPE else { return false };
+    known.fields.iter().any(|field| field.json == capability && !matches!(field.ty, Type::Json))
 }

@@ -7,7 +7,10 @@ use super::{
     task_state::{Handle, StateCursor},
 };
 use crate::{
-    client::{Client, ClientError, InputResponses, RequestOptions, calls::result_schema::ResultSchema},
+    client::{
+        Client, ClientError, InputResponses, RequestOptions,
+        calls::{read_result::read, result_schema::ResultSchema},
+    },
     engine::later,
     protocol::{
         RawJson, RevisionFeature, method,
@@ -150,7 +153,7 @@ impl ClientTask {
     /// # Errors
     /// As for [`ClientTask::result_within`].
     pub async fn result(&self) -> Result<CallToolResult, ClientError> {
-        self.outcome_matching(None, None).await?.read().map_err(ClientError::InvalidResponse)
+        read(&self.outcome_matching(None, None).await?)
     }
 
     /// Waits for the result of the call, up to `within`.
@@ -161,7 +164,7 @@ impl ClientTask {
     /// task; [`ClientError::Timeout`] after `within`, in which case the task continues and you can
     /// wait for it again.
     pub async fn result_within(&self, within: Duration) -> Result<CallToolResult, ClientError> {
-        self.outcome_within(within).await?.read().map_err(ClientError::InvalidResponse)
+        read(&self.outcome_within(within).await?)
     }
 
     #[doc(hidden)]

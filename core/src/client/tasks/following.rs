@@ -7,7 +7,7 @@ use super::{
     task_state::{ClientTaskState, Handle},
 };
 use crate::{
-    client::{Client, ClientError, ErrorKind, InputRequired, RequestOptions},
+    client::{Client, ClientError, ErrorKind, InputRequired, RequestOptions, calls::odd_results::usable},
     engine::later,
     protocol::{
         RawJson, RequestId, RpcError,
@@ -207,7 +207,8 @@ impl Following {
             }
             (_, TaskForm::Extension) => match &task.result {
                 Some(result) if result.is_object() => {
-                    RawJson::from_value(result).map_err(|error| nonsense(&error.to_string()))
+                    let result = RawJson::from_value(result).map_err(|error| nonsense(&error.to_string()))?;
+                    usable(method::TOOLS_CALL, result)
                 }
                 _ => Err(nonsense("is complete without a result")),
             },

@@ -1,0 +1,279 @@
+//! Odd responses, of which every language makes the same: `tests/odd-answers.json`. Each is read
+//! alone, in a group, and behind a proxy.
+
+use super::*;
+use crate::process::DEADLINE;
+use bytes::Bytes;
+use serde::Deserialize;
+use std::{
+    fmt::{Debug, Write},
+    future::Future,
+};
+use tokio::{
+    sync::{Mutex as AsyncMutex, mpsc},
+    time::timeout,
+};
+use tracing::{
+    Event, Level, Metadata, Subscriber,
+    field::{Field, Visit},
+    span,
+};
+use trunkline::{
+    RevisionChoice, Server,
+    client::{ClientGroup, ErrorKind},
+    protocol::model::{CompleteArgument, CompletionReference, ContentBlock, Implementation, ResourceContents},
+    transport::{Channel, ChannelConnector, Target},
+};
+
+/// A response, and what a client makes of it.
+#[derive(Clone, Deserialize)]
+struct Row {
+    what: String,
+    method: String,
+    result: String,
+    /// The list of tools that the client reads first.
+    tools: Option<String>,
+    #[serde(default)]
+    reads: Value,
+    #[serde(default)]
+    warns: Vec<String>,
+    refused: Option<String>,
+}
+
+impl Row {
+    fn opens(&self) -> bool {
+        matches!(&*self.method, "initialize" | "server/discover")
+    }
+}
+
+const HELLO: &str = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{},"prompts":{},"completions":{}},"serverInfo":{"name":"odd","version":"1"}}"#;
+
+/// A server that answers as a row says.
+struct Odd {
+    row: Row,
+    to_client: mpsc::UnboundedSender<Bytes>,
+    from_server: AsyncMutex<mpsc::UnboundedReceiver<Bytes>>,
+}
+
+impl Channel for Odd {
+    async fn send(&self, message: Bytes) -> Result<(), LinkFailure> {
+        let message: Value = serde_json::from_slice(&message).unwrap();
+        let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) else { return Ok(()) };
+        let answer = match method {
+            method if method == self.row.method => Some(&*self.row.result),
+            "initialize" => Some(HELLO),
+            "tools/list" => self.row.tools.as_deref(),
+            _ => None,
+        };
+        let answer = match answer {
+            Some(result) => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#),
+            None => format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32601,"message":"no {method}"}}}}"#),
+        };
+        self.to_client.send(answer.into()).map_err(|_| LinkFailure::Closed)
+    }
+
+    async fn receive(&self) -> Result<Option<Bytes>, LinkFailure> {
+        Ok(self.from_server.lock().await.recv().await)
+    }
+
+    async fn close(&self) {}
+}
+
+fn target(row: &Row) -> Target {
+    let row = row.clone();
+    Target::from(ChannelConnector::new(move || {
+        let row = row.clone();
+        async move {
+            let (to_client, from_server) = mpsc::unbounded_channel();
+            Ok(Odd { row, to_client, from_server: AsyncMutex::new(from_server) })
+        }
+    }))
+}
+
+fn options(row: &Row) -> ClientOptions {
+    // A client with a given revision needs no discovery.
+    let revision = (row.method != "server/discover").then_some(RevisionChoice::Pinned(Revision::V2025_11_25));
+    revision.into_iter().fold(ClientOptions::default(), ClientOptions::with_revision)
+}
+
+fn opened(server: Option<Implementation>, revision: Option<Revision>) -> Value {
+    json!({"server": server.map(|server| server.name), "revision": revision.map(Revision::as_str)})
+}
+
+/// What the client reads. `prefix` and `scheme` come before names and URIs.
+async fn read(client: &Client, row: &Row, prefix: &str, scheme: &str) -> Result<Value, ClientError> {
+    let own = |names: Vec<String>| {
+        let names: Vec<_> = names.iter().map(|name| name.strip_prefix(prefix).unwrap_or(name)).collect();
+        json!({"names": names})
+    };
+    let named = |name: &str| format!("{prefix}{name}");
+    if row.tools.is_some() {
+        client.list_tools().await?;
+    }
+    Ok(match &*row.method {
+        "tools/call" => {
+            let result = client.call_tool(&named("t"), json!({})).await?;
+            json!({"text": result.joined_text(), "isError": result.is_error, "blocks": result.content.len()})
+        }
+        "tools/list" => own(client.list_tools().await?.into_iter().map(|tool| tool.name).collect()),
+        "resources/list" => own(client.list_resources().await?.into_iter().map(|it| it.name).collect()),
+        "resources/templates/list" => {
+            own(client.list_resource_templates().await?.into_iter().map(|it| it.name).collect())
+        }
+        "prompts/list" => own(client.list_prompts().await?.into_iter().map(|prompt| prompt.name).collect()),
+        "prompts/get" => {
+            let messages = client.get_prompt(&named("p"), ()).await?.messages;
+            let texts = messages.iter().map(|message| match &message.content {
+                ContentBlock::Text(block) => Some(&block.text),
+                _ => None,
+            });
+            json!({"texts": texts.collect::<Vec<_>>()})
+        }
+        "resources/read" => {
+            let contents = client.read_resource(&format!("{scheme}a:b")).await?.contents;
+            let texts = contents.iter().map(|one| match one {
+                ResourceContents::Text(text) => &text.text,
+                ResourceContents::Blob(blob) => &blob.blob,
+            });
+            json!({"texts": texts.collect::<Vec<_>>()})
+        }
+        "completion/complete" => {
+            let argument = CompleteArgument { name: "a".into(), value: "x".into(), ..Default::default() };
+            let result = client.complete(&CompletionReference::prompt(named("p")), &argument, None).await?;
+            json!({"values": result.completion.values})
+        }
+        method => panic!("{method} has no reader"),
+    })
+}
+
+/// Keeps the warnings of the library.
+#[derive(Clone, Default)]
+struct Warnings(Arc<Mutex<Vec<String>>>);
+
+impl Warnings {
+    fn have(&self, parts: &[String]) -> bool {
+        self.0.lock().unwrap().iter().any(|text| parts.iter().all(|part| text.contains(part)))
+    }
+}
+
+impl Subscriber for Warnings {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target().starts_with("trunkline") && *metadata.level() <= Level::WARN
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        let mut text = Text::default();
+        event.record(&mut text);
+        self.0.lock().unwrap().push(text.0);
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+    fn enter(&self, _: &span::Id) {}
+    fn exit(&self, _: &span::Id) {}
+}
+
+#[derive(Default)]
+struct Text(String);
+
+impl Visit for Text {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        write!(self.0, " {field}={value:?}").unwrap();
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        write!(self.0, " {field}={value}").unwrap();
+    }
+}
+
+/// Plays all rows; `read` leaves some out.
+async fn play<F: Future<Output = Option<Result<Value, ClientError>>>>(how: &str, read: impl Fn(Row) -> F) {
+    let rows: Vec<Row> = serde_json::from_str(include_str!("../../../../tests/odd-answers.json")).unwrap();
+    assert!(rows.len() > 150);
+    // With only one subscriber, `tracing` lets the first thread decide for its place in the code.
+    let _other = tracing::Dispatch::new(Warnings::default());
+    let mut wrong = Vec::new();
+    for row in rows {
+        let log = Warnings::default();
+        let guard = tracing::subscriber::set_default(log.clone());
+        let outcome = timeout(DEADLINE, read(row.clone())).await.expect("it does not end");
+        drop(guard);
+        let Some(outcome) = outcome else { continue };
+        if let Err(problem) = verdict(&row, outcome, &log) {
+            wrong.push(format!("{}: {}: {problem}: {:?}", row.method, row.what, log.0.lock().unwrap()));
+        }
+    }
+    assert!(wrong.is_empty(), "{how}:\n{}", wrong.join("\n"));
+}
+
+fn verdict(row: &Row, outcome: Result<Value, ClientError>, log: &Warnings) -> Result<(), String> {
+    match (outcome, &row.refused) {
+        // Without its list, a server is missing from that of a gateway.
+        (Ok(read), Some(refused)) if read == json!({"names": []}) && log.have(std::slice::from_ref(refused)) => Ok(()),
+        (Ok(read), Some(_)) => Err(format!("reads {read}")),
+        // A gateway does not show its callers what is wrong with its servers, but its log does.
+        (Err(error), Some(refused))
+            if error.to_string().contains(refused) || log.have(std::slice::from_ref(refused)) =>
+        {
+            let kinds = [ErrorKind::Transport, ErrorKind::Protocol];
+            if kinds.contains(&error.kind()) { Ok(()) } else { Err(format!("{:?}", error.kind())) }
+        }
+        (Err(error), _) => Err(error.to_string()),
+        (Ok(read), None) => {
+            let expected = row.reads.as_object().unwrap();
+            if let Some(name) = expected.keys().find(|name| read[name.as_str()] != expected[name.as_str()]) {
+                return Err(format!("{name} is {}", read[name.as_str()]));
+            }
+            let is_silent = log.0.lock().unwrap().is_empty();
+            let is_warned = if row.warns.is_empty() { is_silent } else { log.have(&row.warns) };
+            if is_warned { Ok(()) } else { Err("other warnings".to_owned()) }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_odd_response_has_one_verdict() {
+    play("alone", |row| async move {
+        let client = Client::connect_with(target(&row), options(&row), ()).await;
+        Some(match client {
+            Ok(client) if row.opens() => Ok(opened(client.server_info(), Some(client.revision()))),
+            Ok(client) => self::read(&client, &row, "", "").await,
+            Err(error) => Err(error),
+        })
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_odd_response_has_the_same_verdict_in_a_group() {
+    play("in a group", |row| async move {
+        let group = ClientGroup::connect_with([("odd", target(&row))], options(&row), ()).await.unwrap();
+        if !row.opens() {
+            return Some(self::read(&group, &row, "odd__", "odd+").await);
+        }
+        let server = group.servers().remove(0);
+        Some(match server.error {
+            Some(error) => Err(error),
+            None => Ok(opened(server.server_info, server.revision)),
+        })
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_odd_response_has_the_same_verdict_behind_a_proxy() {
+    play("behind a proxy", |row| async move {
+        if row.opens() {
+            return None;
+        }
+        let client = Client::connect_with(target(&row), options(&row), ()).await.unwrap();
+        let gateway = Server::builder("gateway", "1").proxy(&client).build();
+        let front = Client::connect(&gateway).await.unwrap();
+        Some(self::read(&front, &row, "", "").await)
+    })
+    .await;
+}
