@@ -4,7 +4,7 @@ use super::active_request::ActiveRequest;
 use crate::{
     composition::rewriting::{self, ObjectMembers},
     protocol::{RawJson, RevisionFeature, method, project},
-    server::result::CacheHints,
+    server::result::{CacheHints, as_written},
 };
 use serde_json::{Map, Value, json, value::RawValue};
 
@@ -32,7 +32,10 @@ impl ActiveRequest {
         }
         members.retain(|name, _| projected.contains_key(name));
         for (name, member) in projected.iter().filter(|(name, member)| given.get(*name) != Some(*member)) {
-            rewriting::set(&mut members, name, member);
+            match members.get_mut(name).zip(given.get(name)) {
+                Some((written, given)) => *written = as_written(written, given, member),
+                None => rewriting::set(&mut members, name, member),
+            }
         }
         if self.row.cacheable && revision.supports(RevisionFeature::CacheHints) {
             // The hints of the server are those of its lists. Contents can differ between callers,

@@ -8,7 +8,7 @@ use super::{
     resumptions::ResumedState,
 };
 use crate::{
-    protocol::{RawJson, RequestId, RevisionFeature, RpcError, method},
+    protocol::{RawJson, RequestId, RevisionFeature, RpcError, method, surrogates},
     server::{
         handlers::{Call, Outcome},
         registry::RegisteredMiddleware,
@@ -19,7 +19,9 @@ use crate::{
     turns,
 };
 use serde::Serialize;
+use serde_json::Value;
 use std::{
+    borrow::Cow,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, OnceLock},
 };
@@ -106,6 +108,12 @@ impl ActiveRequest {
         let wraps = |(_, middleware): &(usize, &Arc<RegisteredMiddleware>)| middleware.wraps(self.method);
         let found = self.snapshot.middlewares.iter().enumerate().skip(from).find(wraps);
         if let Some((position, middleware)) = found {
+            // Middleware would see another text than the handler, which does not get it at all.
+            if let Some(problem) = params.as_ref().filter(|_| from == 0).and_then(lone_surrogate) {
+                let error = RpcError::invalid_params(format!("{}: {problem}", self.method));
+                self.deliver(responder, Err(error));
+                return;
+            }
             let input =
                 WrappedRequest { method: self.method, params: params.clone().unwrap_or_else(RawJson::empty_object) };
             let link = MiddlewareLink { position, params, name: OnceLock::new() };
@@ -190,6 +198,14 @@ impl ActiveRequest {
         if called.is_err() {
             tracing::error!(target: "trunkline::server::request", method = self.method, "a handler panicked");
         }
+    }
+}
+
+/// Says where params have half of a surrogate pair, which is no text.
+fn lone_surrogate(params: &RawJson) -> Option<String> {
+    match surrogates::mended(params.as_bytes()) {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(_) => params.read::<Value>().err(),
     }
 }
 

@@ -20,6 +20,10 @@ pub(in crate::server) fn render_prompt(
 ) -> Result<RawJson, RpcError> {
     let text = |text: String| json!({"messages": [{"role": "user", "content": {"type": "text", "text": text}}]});
     let unread = |error| error_of(results, &format!("the prompt {name}"), unreadable(error));
+    let written = match &outcome {
+        Outcome::Result(raw) => Some(raw.clone()),
+        _ => None,
+    };
     let mut result = match outcome {
         Outcome::Text(content) => text(content),
         nothing @ Outcome::Value(_) if nothing.is_null() => json!({"messages": []}),
@@ -43,7 +47,7 @@ pub(in crate::server) fn render_prompt(
         members.entry("description").or_insert_with(|| description.into());
     }
     project::project_prompt_result(&mut result, revision);
-    Ok(results.seal_object(result, revision))
+    Ok(results.seal_result(result, written.as_ref(), revision))
 }
 
 /// A bare content block or string is a user message.

@@ -27,6 +27,10 @@ pub(in crate::server) fn render_read(
 ) -> Result<RawJson, RpcError> {
     let text = |text: String, fallback: &str| json!({"contents": [{"uri": of.uri, "mimeType": of.mime_type.unwrap_or(fallback), "text": text}]});
     let unread = |error| error_of(results, &format!("the resource {}", of.uri), unreadable(error));
+    let written = match &outcome {
+        Outcome::Result(raw) => Some(raw.clone()),
+        _ => None,
+    };
     let mut result = match outcome {
         Outcome::Text(content) => text(content, "text/plain"),
         // As for a provider: a handler without contents for this URI returns `null`.
@@ -68,7 +72,7 @@ pub(in crate::server) fn render_read(
         members.entry("ttlMs").or_insert_with(|| of.cache.ttl_ms().into());
         members.entry("cacheScope").or_insert_with(|| of.cache.scope.as_str().into());
     }
-    Ok(results.seal_object(result, revision))
+    Ok(results.seal_result(result, written.as_ref(), revision))
 }
 
 /// Fills in the members that a handler may omit.

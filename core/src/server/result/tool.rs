@@ -1,6 +1,7 @@
 //! Results of tools.
 
 use super::{
+    as_written::may_be_rounded,
     rpc_error::{self, lossy},
     writer::ResultWriter,
 };
@@ -122,11 +123,17 @@ impl ToolRenderer<'_> {
     }
 
     fn content(self, raw: &RawJson) -> Result<RawJson, RpcError> {
-        match raw.parse() {
-            Ok(Value::Array(blocks)) => self.complete(json!({"content": blocks}), None),
-            Ok(block) => self.complete(json!({"content": [block]}), None),
-            Err(error) => self.unreadable(&error),
-        }
+        let content = match raw.parse() {
+            Ok(Value::Array(blocks)) => json!({"content": blocks}),
+            Ok(block) => json!({"content": [block]}),
+            Err(error) => return self.unreadable(&error),
+        };
+        let written = may_be_rounded(&content).then(|| match raw.as_bytes().trim_ascii_start().first() {
+            Some(b'[') => format!(r#"{{"content":{raw}}}"#),
+            _ => format!(r#"{{"content":[{raw}]}}"#),
+        });
+        let written = written.map(|written| RawJson::trusted(written.into()));
+        self.complete(content, written.as_ref(), None)
     }
 
     fn full_result(self, raw: &RawJson) -> Result<RawJson, RpcError> {
@@ -148,13 +155,18 @@ impl ToolRenderer<'_> {
                 if !self.name.is_empty() {
                     self.results.unknown.note::<CallToolResult>(self.name, &result);
                 }
-                self.complete(result, structured)
+                self.complete(result, Some(raw), structured)
             }
             Err(error) => self.unreadable(&error),
         }
     }
 
-    fn complete(self, mut result: Value, structured: Option<Structured>) -> Result<RawJson, RpcError> {
+    fn complete(
+        self,
+        mut result: Value,
+        written: Option<&RawJson>,
+        structured: Option<Structured>,
+    ) -> Result<RawJson, RpcError> {
         let Some(members) = result.as_object_mut() else { return self.unreadable(&"a result must be an object") };
         if !members.contains_key("content") {
             // TOOL-15: structured content is repeated as text.
@@ -172,7 +184,7 @@ impl ToolRenderer<'_> {
         project::project_tool_result(&mut result, self.revision);
         let carried =
             result.as_object_mut().and_then(|members| members.shift_remove("structuredContent")).and(structured);
-        let sealed = self.results.seal_object(result, self.revision);
+        let sealed = self.results.seal_result(result, written, self.revision);
         let Some(structured) = carried else { return Ok(sealed) };
         // Added as written. A result always has other members.
         let members = sealed.as_bytes().strip_suffix(b"}").unwrap_or_default();

@@ -1,6 +1,10 @@
 //! The last members of every result: its type and its server.
 
-use super::{cache_hints::CacheHints, unknown_members::UnknownMembers};
+use super::{
+    as_written::{as_written, may_be_rounded},
+    cache_hints::CacheHints,
+    unknown_members::UnknownMembers,
+};
 use crate::{
     composition::rewriting::{self, ObjectMembers},
     protocol::{RawJson, Revision, RevisionFeature, meta, project},
@@ -64,6 +68,21 @@ impl ResultWriter {
             }
         }
         RawJson::object(&result)
+    }
+
+    /// Like [`Self::seal_object`], for a result made of what a handler has written.
+    pub(super) fn seal_result(&self, result: Value, written: Option<&RawJson>, revision: Revision) -> RawJson {
+        let written = written.filter(|_| may_be_rounded(&result));
+        let exact = written.and_then(|written| {
+            let given = written.parse().ok()?;
+            let exact = as_written(written.parse().ok()?, &given, &result);
+            // JSON has line breaks only between tokens. On a pipe, a line is a message.
+            serde_json::from_str::<ObjectMembers>(&exact.get().replace(['\n', '\r'], " ")).ok()
+        });
+        match exact {
+            Some(members) => self.seal_members(members, revision),
+            None => self.seal_object(result, revision),
+        }
     }
 
     /// Like [`Self::seal_object`], for members that are kept as written: a `Value` rounds long

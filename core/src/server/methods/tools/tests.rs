@@ -14,7 +14,13 @@ use crate::{
     },
 };
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 fn echo() -> ToolDefinition {
     let schema = json!({"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}});
@@ -96,6 +102,70 @@ async fn results_of_middleware_keep_their_numbers() {
     let id = legacy.request("tools/call", json!({"name": "echo", "arguments": {}}));
     let told = legacy.text_with(&format!("\"id\":{id},")).await;
     assert!(told.contains(content) && !told.contains("resultType"), "{told}");
+}
+
+/// The revision of the caller lacks some members, but the others stay as they were written.
+#[tokio::test(start_paused = true)]
+async fn projected_results_of_middleware_keep_their_numbers() {
+    let long = "18446744073709551617";
+    let info = r#""io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}"#;
+    let block = format!(r#"{{"type":"text","text":"t","_meta":{{"n":{long}}},"n":{long}}}"#);
+    let result = raw(&format!(r#"{{"content":[{block},{block}],"_meta":{{{info},"n":{long}}}}}"#));
+    let passes = MiddlewareDefinition::new(move |call: Call| {
+        call.complete(Outcome::Result(result.clone()));
+    });
+    let server = server().add_tool(echo()).add_middleware(passes.methods(["tools/call"])).build();
+    for (revision, numbers) in [(Revision::V2025_03_26, 3), (Revision::V2025_11_25, 5)] {
+        let legacy = Peer::of(&server).in_session(revision, json!({})).await;
+        let id = legacy.request("tools/call", json!({"name": "echo", "arguments": {}}));
+        let told = legacy.text_with(&format!("\"id\":{id},")).await;
+        assert_eq!((told.matches(long).count(), told.contains("serverInfo")), (numbers, false), "{told}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn results_of_handlers_keep_their_numbers() {
+    let long = "-18446744073709551617";
+    let block = format!("{{\"type\":\"text\",\n\"text\":\"t\",\"_meta\":{{\"n\":{long}}}}}");
+    for (outcome, numbers) in [
+        (Outcome::Result(raw(&format!(r#"{{"content":[{block}],"_meta":{{"n":{long},"x":[1.50,{long}]}}}}"#))), 3),
+        (Outcome::Content(raw(&block)), 1),
+        (Outcome::Content(raw(&format!("[{block},{block}]"))), 2),
+    ] {
+        let tool = json!({"name": "numbers", "inputSchema": {"type": "object"}});
+        let tool = ToolDefinition::new(tool, move |call: Call| {
+            call.complete(outcome.clone());
+        });
+        let peer = Peer::of(&server().add_tool(tool).build());
+        let id = peer.request("tools/call", modern(json!({"name": "numbers", "arguments": {}}), json!({})));
+        let told = peer.text_with(&format!("\"id\":{id},")).await;
+        assert_eq!(told.matches(long).count(), numbers, "{told}");
+        assert!(told.contains("serverInfo") && !told.contains('\n'), "{told}");
+    }
+}
+
+/// The handler would never get them.
+#[tokio::test(start_paused = true)]
+async fn middleware_sees_no_halves_of_surrogate_pairs() {
+    let seen = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&seen);
+    let middleware = MiddlewareDefinition::from_fn(move |_: Context, next: Next| {
+        count.fetch_add(1, Ordering::Relaxed);
+        async move { Ok(next.run().await?) }
+    });
+    let peer = Peer::of(&server().add_tool(echo()).add_middleware(middleware.methods(["tools/call"])).build());
+    for (text, is_refused) in [(r"\ud83d\ude00", false), (r"\ud83d", true), (r"\ude00x", true)] {
+        let params = modern(json!({"name": "echo", "arguments": {"message": "TEXT"}}), json!({}));
+        let params = params.to_string().replace("TEXT", text);
+        peer.send_text(&format!(r#"{{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{params}}}"#), None);
+        let answer = peer.answer(77).await;
+        if is_refused {
+            assert_eq!(answer["error"]["code"], -32602);
+            let message = answer["error"]["message"].as_str().unwrap();
+            assert!(message.contains("arguments.message") && message.contains("surrogate"), "{message}");
+        }
+        assert_eq!(seen.swap(0, Ordering::Relaxed), usize::from(!is_refused), "{text}");
+    }
 }
 
 /// No `Value` can hold such a number. What becomes of it does not depend on middleware.
