@@ -129,7 +129,7 @@ fn check_pkce(server: &ServerMetadata) -> Result<(), AuthError> {
         return Ok(());
     }
     Err(AuthError(format!(
-        "{} does not advertise PKCE with S256, without which codes can be stolen",
+        "{} does not advertise PKCE with S256, without which codes can be stolen: if it is known to support PKCE, set assume_pkce (assumePkce), its issuer, and a client id",
         sanitized(&server.issuer)
     )))
 }

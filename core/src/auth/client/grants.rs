@@ -34,7 +34,10 @@ pub(super) async fn obtain(parts: &Parts, found: &Discovered, scopes: Vec<String
         return Err(AuthError(format!("{issuer} does not accept DPoP proofs signed with {PROOF_ALGORITHM}")).into());
     }
     let Obtained { answer, client } = match &parts.settings.grant {
-        Grant::AuthorizationCode(handler) => code_flow::obtain(&**handler, parts, found, &scopes).await?,
+        Grant::AuthorizationCode(handler) => {
+            let obtained = code_flow::obtain(&**handler, parts, found, &scopes).await;
+            obtained.map_err(|refused| refused.advised(&parts.settings))?
+        }
         Grant::ClientCredentials => client_credentials(parts, found, &scopes).await?,
         Grant::Enterprise(provider) => id_jag::obtain(provider, parts, found, &scopes).await?,
         Grant::Workload(source) => {
@@ -72,5 +75,6 @@ async fn client_credentials(parts: &Parts, found: &Discovered, scopes: &[String]
     let scope = scopes.join(" ");
     let resource = parts.settings.resource_parameter(&found.resource);
     let form = [("grant_type", "client_credentials"), ("resource", resource), ("scope", &scope)];
-    Ok(ask(parts, found, &form, Some(client)).await?)
+    let obtained = ask(parts, found, &form, Some(client)).await;
+    Ok(obtained.map_err(|refused| refused.advised(&parts.settings))?)
 }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{auth::scopes::union, client_auth::AuthError};
 use bytes::Bytes;
-use http::{Request, header};
+use http::{Request, StatusCode, header};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -176,8 +176,11 @@ async fn register(
         let code = text("error").unwrap_or_else(|| format!("HTTP {}", response.status().as_u16()));
         let why = text("error_description").map(|text| format!(": {text}")).unwrap_or_default();
         let what = sanitized(&format!("{code}{why}"));
+        // Some servers list the endpoint, but only their administrators may use it.
+        let is_closed = matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+        let advice = if is_closed { ": register a client there, and set its client id" } else { "" };
         return Err(AuthError(format!(
-            "{issuer} refused to register this client with the redirect URI {redirect_uri} ({what})"
+            "{issuer} refused to register this client with the redirect URI {redirect_uri} ({what}){advice}"
         )));
     }
     let client_id =

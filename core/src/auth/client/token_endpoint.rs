@@ -57,6 +57,24 @@ impl TokenError {
         self.code.is_some()
             && (self.code.as_deref() == Some("invalid_scope") || self.error.0.to_lowercase().contains(word))
     }
+
+    /// Names the option to set if the server has refused the parameter `resource`. Not all servers
+    /// do so with the code of RFC 8707 section 2.
+    pub(super) fn advised(self, settings: &Settings) -> Self {
+        let is_about_resource = match self.code.as_deref() {
+            Some("invalid_target") => true,
+            Some(_) => self.error.0.contains("'resource'"),
+            None => false,
+        };
+        if !is_about_resource || !settings.options.send_resource {
+            return self;
+        }
+        let text = format!(
+            "{}: if the server does not support the resource parameter, set send_resource (sendResource) to false",
+            self.error
+        );
+        Self { error: AuthError(text), ..self }
+    }
 }
 
 impl From<AuthError> for TokenError {

@@ -266,6 +266,18 @@ async fn auc_21_a_refused_registration_is_reported() {
     })
     .await;
     assert!(error.contains("invalid_redirect_uri: not[31m here") && error.contains(CALLBACK), "{error}");
+    assert!(!error.contains("client id"), "{error}");
+}
+
+/// Okta lists the endpoint, but only administrators may register clients there.
+#[tokio::test]
+async fn auc_21_a_registration_that_needs_a_token_is_refused_with_advice() {
+    let (_, error) = World::refused(|habits| {
+        habits.registered = json!({"error": "invalid_token"});
+        habits.registration_refusal = 401;
+    })
+    .await;
+    assert!(error.contains("(invalid_token): register a client there, and set its client id"), "{error}");
 }
 
 /// The user is not asked for a login that the client cannot complete.
@@ -467,7 +479,31 @@ async fn auc_30_options_for_authorization_servers_that_are_not_of_the_standard()
     assert!(forms.iter().all(|form| !form.contains_key("resource")));
     world.connect(&auth().with_assume_pkce(true)).await.unwrap();
     assert_eq!(world.seen("/token").pop().unwrap()["resource"], world.url());
-    assert!(world.connect(&auth()).await.is_err());
+    let error = world.connect(&auth()).await.err().unwrap().to_string();
+    assert!(error.contains("set assume_pkce (assumePkce)"), "{error}");
+}
+
+/// The code of RFC 8707, and that of Microsoft Entra ID in its earlier refusals.
+#[tokio::test]
+async fn auc_26_a_refused_resource_is_reported_with_the_option_for_it() {
+    let advice = "set send_resource (sendResource) to false";
+    let refused = |error: &str, why: &str| json!({"code": null, "error": error, "error_description": why});
+    let unsupported = "AADSTS901002: The 'resource' request parameter is not supported.";
+    for (error, why, is_advised) in [
+        ("invalid_target", "unknown", true),
+        ("invalid_request", unsupported, true),
+        ("invalid_scope", "The resource has no default scopes", false),
+    ] {
+        let world = World::with(|habits| habits.redirect = refused(error, why)).await;
+        let auth = oauth(MemoryStore::new()).with_client_id("given").with_issuer(world.origin.as_str());
+        let message = world.connect(&auth).await.err().unwrap().to_string();
+        assert_eq!((message.contains(why), message.contains(advice)), (true, is_advised), "{message}");
+        let message = world.connect(&auth.with_send_resource(false)).await.err().unwrap().to_string();
+        assert!(!message.contains(advice), "{message}");
+    }
+    let refusal = (400, json!({"error": "invalid_target"}));
+    let (_, error) = World::refused(|habits| habits.refusals = vec![refusal]).await;
+    assert!(error.contains(advice), "{error}");
 }
 
 /// A server that does not know the client shows a page, and does not redirect.

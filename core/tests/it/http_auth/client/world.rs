@@ -64,8 +64,10 @@ pub(super) struct Habits {
     pub(super) refresh_tokens: Vec<String>,
     /// Whether the server accepts tokens that were renewed.
     pub(super) renewals_count: bool,
-    /// Members to add to the answer of the registration endpoint.
+    /// Members to add to the answer of the registration endpoint, and its status if one is an
+    /// error.
     pub(super) registered: Value,
+    pub(super) registration_refusal: u16,
     /// The nonces that proofs must have, at the endpoint and the token endpoint.
     pub(super) nonces: bool,
     /// Tokens that count.
@@ -121,6 +123,7 @@ impl World {
             refresh_tokens: Vec::new(),
             renewals_count: true,
             registered: json!({}),
+            registration_refusal: 400,
             nonces: false,
             valid: Vec::new(),
             seen: Vec::new(),
@@ -280,7 +283,8 @@ fn answer_of_registration((origin, habits): &(String, Arc<Mutex<Habits>>), body:
     let members = body.as_object().unwrap().iter().map(|(name, value)| (name.clone(), value.to_string())).collect();
     habits.seen.push(("/register".into(), members));
     if habits.registered["error"].is_string() {
-        return (StatusCode::BAD_REQUEST, json_of(&habits.registered)).into_response();
+        let status = StatusCode::from_u16(habits.registration_refusal).unwrap();
+        return (status, json_of(&habits.registered)).into_response();
     }
     let number = habits.seen.iter().filter(|(path, _)| path == "/register").count();
     let answer = json!({"client_id": format!("registered-{number}")});
