@@ -20,6 +20,7 @@ import { Client, Server } from "trunkline";
 
 import { logInWithBrowser } from "./browser.mjs";
 import { issuerOf, prepareRealm, startKeycloak } from "./keycloak.mjs";
+import { visit } from "./visit.mjs";
 
 const loggedIn = "ada";
 const scope = "mcp";
@@ -112,43 +113,11 @@ async function answer(request, response) {
   if (isLogin && agent !== "browser") ++logins;
   if (!isLogin || /^browser$|Chrome/.test(agent)) return served(request, response);
   try {
-    const location = browser ? (await logInWithBrowser(origin + request.url, loggedIn, { unheard: true })).url : await logIn(origin + request.url, loggedIn);
+    const location = browser ? (await logInWithBrowser(origin + request.url, loggedIn, { unheard: true })).url : await visit(origin + request.url, loggedIn);
     response.writeHead(303, { location }).end();
   } catch (error) {
     response.writeHead(500).end(String(error));
   }
-}
-
-/**
- * Follows the redirects and submits the login forms like a browser, up to the client's own
- * redirect.
- */
-async function logIn(first, user) {
-  const cookies = new Map();
-  let [url, body] = [first, undefined];
-  for (let step = 0; step < 20; ++step) {
-    const headers = { "user-agent": "browser", cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join("; ") };
-    const page = await fetch(url, { method: body ? "POST" : "GET", headers, body, redirect: "manual" });
-    for (const cookie of page.headers.getSetCookie()) {
-      const [, name, value] = /^([^=]+)=([^;]*)/.exec(cookie);
-      cookies.set(name, value);
-    }
-    const location = page.headers.get("location");
-    const text = await page.text();
-    if (location) {
-      [url, body] = [new URL(location, url).href, undefined];
-      if (!url.startsWith(origin)) return url;
-      continue;
-    }
-    const action = /<form[^>]*action="([^"]*)"/.exec(text)?.[1]?.replaceAll("&amp;", "&");
-    if (!action) throw new Error(`no form at ${url}: ${page.status} ${text}`);
-    url = new URL(action, url).href;
-    const hidden = [...text.matchAll(/<input[^>]*type="hidden"[^>]*>/g)].map(([input]) => ["name", "value"].map((name) => new RegExp(`${name}="([^"]*)"`).exec(input)?.[1] ?? ""));
-    // The form asks for the user's name, or for consent if there is no password field.
-    const own = /name="password"/.test(text) ? { login: user, username: user, password: "any" } : { accept: "Yes" };
-    body = new URLSearchParams([...hidden, ...Object.entries(own)]);
-  }
-  throw new Error("the login does not end");
 }
 
 function signingKey(kind, options, alg) {
@@ -286,7 +255,7 @@ async function connect(user, options) {
   const asked = [];
   const onOpenUrl = async ({ url }) => {
     asked.push(new URL(url).searchParams.get("scope"));
-    await fetch(await logIn(url, user));
+    await fetch(await visit(url, user));
   };
   return [await Client.connect(listener.url, { ...options, onOpenUrl }), asked];
 }
