@@ -141,6 +141,8 @@ pub(super) static NODE: Entry = Entry {
         Step::new(Turn::Beside, "authorization server in a browser", reads::LOGINS, suites::authorization_in_browser)
             .long(),
         Step::new(Turn::Beside, "keycloak", reads::LOGINS, suites::authorization_at_keycloak).long(),
+        Step::new(Turn::Beside, "other authorization servers", reads::LOGINS, suites::other_authorization_servers)
+            .long(),
         Step::new(Turn::Beside, "npm package", &["core/", "bindings-node/", "tests/npm/"], suites::npm).long(),
         Step::new(Turn::Last, "node under the address sanitizer", &["core/", "bindings-node/"], sanitized::node).long(),
     ],

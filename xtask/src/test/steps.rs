@@ -59,7 +59,8 @@ pub(crate) mod reads {
     /// The fixtures of all languages.
     pub(super) const PROGRAMS: &[&str] = &["core/", "bindings-", "tests/fixtures/", "tests/peers/"];
     /// The same, and the examples that log in.
-    pub(crate) const LOGINS: &[&str] = &["core/", "bindings-", "tests/fixtures/", "tests/peers/", "examples/"];
+    pub(crate) const LOGINS: &[&str] =
+        &["core/", "bindings-", "tests/authorization-servers.json", "tests/fixtures/", "tests/peers/", "examples/"];
     pub(super) const SCARS: &[&str] = &["core/", "bindings-", "tests/fixtures/", "tests/scars/"];
     pub(super) const VECTORS: &[&str] = &["core/", "bindings-", "tests/fixtures/", "tests/vectors/"];
     pub(super) const MATRIX: &[&str] =

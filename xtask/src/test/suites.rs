@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use serde_json::Value;
 
-use crate::build::system;
+use crate::build::{node, python, system};
 use crate::language::Language;
 use crate::length::Length;
 use crate::process::{Output, run};
@@ -69,7 +69,49 @@ pub(crate) fn authorization_at_keycloak(workspace: &Workspace, selection: &Selec
     authorize(workspace, selection, &["--keycloak".as_ref(), home.as_os_str()])
 }
 
-/// The same with a real browser that visits the login pages.
+/// The servers of `other_authorization_servers` in Python: name, virtual environment and its
+/// requirements, and words of the command line.
+const OAUTH_SERVERS: [(&str, &str, &str, &[&str]); 4] = [
+    ("mcp 1.x", "mcp-1", "requirements-1.txt", &["oauth_mcp_1.py"]),
+    ("mcp 2.x", "mcp-2", "requirements-2.txt", &["oauth_mcp_2.py"]),
+    ("FastMCP", "fastmcp", "requirements-fastmcp.txt", &["oauth_fastmcp.py", "memory"]),
+    ("FastMCP's OAuth proxy", "fastmcp", "requirements-fastmcp.txt", &["oauth_fastmcp.py", "proxy"]),
+];
+
+/// Our clients at the authorization servers of SDKs and frameworks, and at imitations of providers
+/// (tests/authorization-servers.json). The core logs in, so two languages are enough.
+pub(crate) fn other_authorization_servers(workspace: &Workspace, selection: &Selection) -> Result<Count> {
+    let path = |file: &str| workspace.path("tests/peers").join(file);
+    node::install(workspace, "tests/peers/node")?;
+    let mut logins = workspace.command("node");
+    logins.arg(path("node/logins.mjs"));
+    for language in &selection.languages {
+        let file = match language.name {
+            "node" => "node/login_client.mjs",
+            "python" => "python/login_client.py",
+            _ => continue,
+        };
+        let client = (language.start)(workspace, &path(file))?;
+        logins.arg("--client").arg(client.get_program()).args(client.get_args());
+    }
+    for (name, venv, requirements, words) in OAUTH_SERVERS {
+        let file = |name: &str| path("python").join(name);
+        python::make_venv(workspace, venv, Some(&file(requirements)))?;
+        logins.args(["--server", name]).arg(workspace.venv_program(venv, "python"));
+        logins.arg(file(words[0])).args(&words[1..]);
+    }
+    let of_node: [(&str, &str, &[&str]); 3] = [
+        ("TypeScript SDK 1.x", "oauth_legacy.mjs", &["1"]),
+        ("TypeScript SDK 2.x", "oauth_legacy.mjs", &["2"]),
+        ("oidc-provider", "oauth_oidc.mjs", &[]),
+    ];
+    for (name, file, words) in of_node {
+        logins.args(["--server", name, "node"]).arg(path("node").join(file)).args(words);
+    }
+    Ok(of_lines(&run(logins, DEADLINE)?))
+}
+
+/// The same as `authorization` with a real browser that visits the login pages.
 pub(crate) fn authorization_in_browser(workspace: &Workspace, selection: &Selection) -> Result<Count> {
     authorize(workspace, selection, &["--browser".as_ref(), system::chromium()?.as_os_str()])
 }
