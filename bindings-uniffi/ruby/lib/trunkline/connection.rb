@@ -13,6 +13,8 @@ module Trunkline
 
     attr_accessor :on_notification
 
+    def serving? = false
+
     # What the client connects to, in the core's form, with the options that apply to it.
     def transport_of(target, http, child)
       case target

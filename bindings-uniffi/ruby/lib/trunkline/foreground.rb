@@ -7,7 +7,9 @@ module Trunkline
     SIGNALS = %w[INT TERM].freeze
     # A queue for each server in the foreground of this process. A signal ends all of them.
     @serving = []
+    @interrupted = false
     HANDLER = proc do |signal|
+      @interrupted = true
       release(SIGNALS)
       # A forked child inherits the handler, but not the servers.
       raise signal == Signal.list["INT"] ? Interrupt : SignalException.new(signal) unless @pid == Process.pid
@@ -28,12 +30,18 @@ module Trunkline
       @serving << signals
       handled = SIGNALS.select { |signal| handle?(signal) }
       yield handled == SIGNALS
+      # Another signal would have raised.
+      @interrupted = false if @serving == [signals]
     ensure
       @serving.delete(signals)
       release(handled) if handled && @serving.empty?
       signals&.push(false) # Not closed: the handler may be about to push.
       closer&.join(0.1)
     end
+
+    # Whether a signal has begun to end the servers in the foreground: if the program exits before
+    # their end, a second one did that.
+    def interrupted? = @interrupted && @pid == Process.pid
 
     # Gives signals their default effect, except those that the program has begun to handle meanwhile.
     def release(signals)

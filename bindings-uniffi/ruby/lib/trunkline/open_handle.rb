@@ -51,6 +51,18 @@ module Trunkline
       @port.native.close(@handle, ms)
     end
 
+    # Whether it serves clients: calls in flight may then complete at the exit of the process.
+    def serving? = true
+
+    # Closes it with the deadline of the options, and waits for the end, but not much longer.
+    def drain(more)
+      begin_close
+      seconds = (@port.native.close_deadline_ms(@owner || @handle) / 1000.0) + more
+      Thread.new { wait }.join(seconds)
+    rescue Error
+      nil # It has ended.
+    end
+
     # Waits for the end.
     def wait
       raise ForkedError, "only the parent process can wait for what it has opened: open a new one after the fork" if @port.foreign?

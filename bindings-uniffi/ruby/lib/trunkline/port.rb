@@ -187,6 +187,21 @@ module Trunkline
     def finish
       return if foreign?
 
+      drain_listeners
+    ensure
+      close unless foreign?
+    end
+
+    # Lets calls in flight complete, as after a signal. A signal, or a second one, ends the process at
+    # once.
+    def drain_listeners
+      return if Foreground.interrupted?
+
+      serving = @lock.synchronize { @owners.values.select(&:serving?) }
+      serving.map { |one| Thread.new { one.drain(EXIT_SECONDS) } }.each(&:join)
+    end
+
+    def close
       notices = @notices.values
       @native.close(0, 0)
       @thread.join(EXIT_SECONDS)
