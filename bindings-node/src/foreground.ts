@@ -25,8 +25,11 @@ export async function endedBySignals<T>(serve: (areHandled: boolean) => Promise<
   };
   let fail!: (error: unknown) => void;
   const failed = new Promise<never>((_, reject) => (fail = reject));
+  // In process 1, the main process of a container, signals have no default effect.
+  const exit = (_: NodeJS.Signals, number: number): void => process.exit(128 + number);
   const stop = (signal: NodeJS.Signals): void => {
     forget();
+    if (process.pid === 1) for (const signal of handled) process.on(signal, exit);
     void close(signal).finally(exitUnlessSettled).catch(fail);
   };
   serving.add(stop);
@@ -35,6 +38,7 @@ export async function endedBySignals<T>(serve: (areHandled: boolean) => Promise<
     return await Promise.race([serve(handled.length === SIGNALS.length), failed]);
   } finally {
     forget();
+    for (const signal of handled) process.removeListener(signal, exit);
     serving.delete(stop);
   }
 }

@@ -66,6 +66,7 @@ def _signals(signalled: asyncio.Event) -> Generator[bool]:
 def _handle_signals(loop: asyncio.AbstractEventLoop) -> None:
     def stop() -> None:
         _restore(loop)
+        _end_at_next_signal()
         for signalled, its_loop in list(_serving.items()):
             with contextlib.suppress(RuntimeError):  # that loop has just closed
                 its_loop.call_soon_threadsafe(signalled.set)
@@ -79,6 +80,14 @@ def _handle_signals(loop: asyncio.AbstractEventLoop) -> None:
             loop.add_signal_handler(number, stop)
         except NotImplementedError:  # Windows
             signal.signal(number, lambda _number, _frame: loop.call_soon_threadsafe(stop))
+
+
+def _end_at_next_signal() -> None:
+    """Let a second SIGTERM end process 1, the main process of a container, where its default effect
+    is none.
+    """
+    if os.getpid() == 1 and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, lambda number, _: os._exit(128 + number))
 
 
 def _before_fork() -> None:
