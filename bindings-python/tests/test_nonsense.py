@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 import enum
+import inspect
 import math
 from collections import UserDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,8 +15,9 @@ from typing import Any, cast
 
 import pytest
 
+import trunkline
 from support import named, run, script
-from trunkline import Client, Context, InvalidArgumentError, Server, SyncClient, SyncContext, TransportError
+from trunkline import Auth, Client, Context, InvalidArgumentError, Server, SyncClient, SyncContext, TransportError
 
 ANSWERS = """
 import json, sys
@@ -147,6 +150,43 @@ def test_options_are_validated_when_they_are_passed_with_their_names_in_python()
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'prt'\. Did you mean 'port'\?$"):
         # A wrong name is an error of the type checker, too, which refuses a comment without need.
         Server("a", version="1").run("http", prt=3)  # pyright: ignore[reportCallIssue]
+
+
+SERVER = Server("spelling", version="1")
+
+
+def plain() -> str:
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "call"),
+    [
+        (Server.__init__, trunkline.ServerOptions, partial(Server, "a", version="1")),
+        (SERVER.run, trunkline.HttpOptions, partial(SERVER.run, "http")),
+        (SERVER.asgi, trunkline.MountOptions, SERVER.asgi),
+        (SERVER.add_tool, trunkline.ToolOptions, partial(SERVER.add_tool, named)),
+        (SERVER.add_resource, trunkline.ResourceOptions, partial(SERVER.add_resource, "a:b", plain)),
+        (SERVER.add_prompt, trunkline.PromptOptions, partial(SERVER.add_prompt, plain)),
+        (SERVER.add_directory, trunkline.DirectoryOptions, partial(SERVER.add_directory, "a://", ".")),
+        (Client.__init__, trunkline.ConnectOptions, partial(Client, "http://localhost")),
+        (SyncClient.__init__, trunkline.ConnectOptions, partial(SyncClient, "http://localhost")),
+        (Auth.__init__, trunkline.AuthOptions, partial(Auth, "http://localhost")),
+    ],
+    ids=lambda one: getattr(one, "__qualname__", ""),
+)
+def test_errors_suggest_every_name(function: Callable[..., Any], options: type, call: Callable[..., Any]) -> None:
+    parameters = inspect.signature(function).parameters.values()
+    keywords = [one.name for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY]
+    names = [name for name in (*keywords, *options.__annotations__) if name != "version"]
+    for name in names:
+        # The last but one letter is missing: a wrong one could be another name.
+        wrong = name[:-2] + name[-1]
+        with pytest.raises(TypeError, match=rf"unexpected keyword argument '{wrong}'\. Did you mean '{name}'\?$"):
+            call(**{wrong: 1})
+    with pytest.raises(TypeError, match=r"argument 'xyzzy'\. Valid names are ") as caught:
+        call(xyzzy=1)
+    assert set(names) <= set(str(caught.value).rpartition(" are ")[2].split(", "))
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ class Auth:
         self, resource: str, *, verifier: Verify | None = None, **options: Unpack[trunkline.AuthOptions]
     ) -> None:
         self.verifier: Verify | None = verifier
-        self._json: dict[str, Any] = {"resource": resource, **encoded(AUTH_OPTIONS, options)}
+        self._json: dict[str, Any] = {"resource": resource, **encoded(AUTH_OPTIONS, options, Auth.__init__)}
 
     def to_json(self, verifier: int | None) -> dict[str, Any]:
         """Return the options in the core's form; `verifier` is the verifier's handle, if any."""

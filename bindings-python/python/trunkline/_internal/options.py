@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ._generated.models import protocol_names
@@ -18,21 +18,41 @@ else:
         from typing import Optional as Unpack  # noqa: F401 - for other modules
 
 
-def encoded(names: Mapping[str, str], options: Mapping[str, Any]) -> dict[str, Any]:
+def encoded(
+    names: Mapping[str, str],
+    options: Mapping[str, Any],
+    function: Callable[..., Any] | None = None,
+    others: Iterable[str] = (),
+) -> dict[str, Any]:
     """Return the given options under the names of a generated table. Times are converted to
     milliseconds, bytes to base64.
+
+    Args:
+        function: The function that takes the options: its parameters are valid names, too.
+        others: More names that are valid there.
 
     Raises:
         TypeError: If there is no such option.
         InvalidArgumentError: If a time is negative or not a number.
     """
     if unknown := [name for name in options if name not in names]:
-        from difflib import get_close_matches
-
-        similar = get_close_matches(unknown[0], names, n=1)
-        hint = f". Did you mean {similar[0]!r}?" if similar else ""
-        raise TypeError(f"got an unexpected keyword argument {unknown[0]!r}{hint}")
+        raise TypeError(_unexpected(unknown[0], [*names, *others, *_keywords(function)]))
     return {names[name]: in_json(name, names[name], value) for name, value in options.items() if value is not None}
+
+
+def _keywords(function: Callable[..., Any] | None) -> list[str]:
+    from inspect import Parameter, signature
+
+    parameters = signature(function).parameters.values() if function else ()
+    return [one.name for one in parameters if one.kind is Parameter.KEYWORD_ONLY]
+
+
+def _unexpected(name: str, valid: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    similar = get_close_matches(name, valid, n=1)
+    hint = f"Did you mean {similar[0]!r}?" if similar else f"Valid names are {', '.join(sorted(set(valid)))}"
+    return f"got an unexpected keyword argument {name!r}. {hint}"
 
 
 def in_json(name: str, json: str, value: Any) -> Any:

@@ -84,7 +84,11 @@ class Connected(HostHandlers, ConnectionDescription):
         self._settings = present(
             info={"name": name or "trunkline-python", "version": version or _native.VERSION},
             revision=given.pop("revision", None),
-            options=encoded(CLIENT_OPTIONS, jsonable(given) if "roots" in given else given),
+            options=encoded(
+                CLIENT_OPTIONS,
+                jsonable(given) if "roots" in given else given,
+                others=trunkline.ConnectOptions.__annotations__,
+            ),
         )
         self._on_notification: OnNotification | None = on_notification
         # By method: the callback, and the reader of its params.

@@ -81,7 +81,7 @@ class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewa
         info |= present(icons=in_json("icons", "icons", icons))
         self.name = name
         self.version = version
-        given = encoded(SERVER_OPTIONS, options)
+        given = encoded(SERVER_OPTIONS, options, Server.__init__)
         json = present(info=info, instructions=instructions, options=given, store=lanes or None)
         super().__init__(json, max_threads, lifespan, dependencies, handlers)
 

@@ -87,7 +87,7 @@ class Serving(Registry):
             auth: Only admits callers with an access token.
             options: See `HttpOptions`. Times are in seconds.
         """
-        chosen = encoded(HTTP_OPTIONS, options) | present(auth=auth)
+        chosen = encoded(HTTP_OPTIONS, options, self.run) | present(auth=auth)
         if transport not in ("stdio", "http"):
             raise InvalidArgumentError(f'transport must be "stdio" or "http", not {transport!r}')
         if transport == "stdio" and chosen:
@@ -122,7 +122,7 @@ class Serving(Registry):
         """
         from ..http_mount import ASGIApp
 
-        transport = {"type": "http", "mounted": True, **encoded(MOUNT_OPTIONS, options)}
+        transport = {"type": "http", "mounted": True, **encoded(MOUNT_OPTIONS, options, self.asgi)}
         # The verifier has no handle yet.
         judged = {"auth": auth.to_json(None)} if auth is not None and auth.verifier is None else {}
         self._bind().native.check({"server": self._handle, "transport": transport | judged})
