@@ -1,10 +1,11 @@
 // swift-tools-version: 6.0
 import PackageDescription
 
-// On Linux, the native library is one of the system. On Apple's platforms it is an XCFramework,
-// made by `scripts/xcframework.sh` or downloaded from a release.
+// On Linux, the native library is one of the system: `pkg-config` knows where `scripts/install.sh`
+// has put it. On Apple's platforms it is an XCFramework, made by `scripts/xcframework.sh` or
+// downloaded from a release.
 #if os(Linux)
-    let native: Target = .systemLibrary(name: "TrunklineFFI", path: "Sources/TrunklineFFI/generated")
+    let native: Target = .systemLibrary(name: "TrunklineFFI", path: "Sources/TrunklineFFI/generated", pkgConfig: "trunkline-uniffi")
 #else
     let native: Target = .binaryTarget(name: "TrunklineFFI", path: "TrunklineFFI.xcframework")
 #endif
