@@ -136,10 +136,12 @@ private final class SchemaWriter {
 
     static func nullable(_ schema: JSONObject) -> JSONObject { ["anyOf": [.object(schema), ["type": "null"]]] }
 
+    /// Bounds beyond 53 bits are not exact for readers of JSON, and some APIs of models refuse
+    /// them.
     private static func bounded<T: FixedWidthInteger>(_ type: T.Type) -> JSONObject {
         var schema: JSONObject = ["type": "integer"]
-        schema["minimum"] = JSON(exactly: T.min)
-        schema["maximum"] = JSON(exactly: T.max)
+        if T.bitWidth < 64 || !T.isSigned { schema["minimum"] = JSON(exactly: T.min) }
+        if T.bitWidth < 64 { schema["maximum"] = JSON(exactly: T.max) }
         return schema
     }
 
