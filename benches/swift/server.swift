@@ -49,7 +49,7 @@ private func addFeatures(_ server: Server) throws {
         return it.message
     }
     try server.tool("ask", "Ask the user") { (it: Message, context) in
-        try await context.elicit(it.message, as: Answer.self)?.value ?? "no answer"
+        try await context.elicit(it.message, as: Answer.self).content?.value ?? "no answer"
     }
     let names = (0..<100).map { "f\(padded($0, 2))" }
     let properties = JSONObject(names.map { ($0, ["type": "integer"]) })

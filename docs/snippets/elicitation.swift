@@ -10,10 +10,10 @@ struct Main {
     static func main() async throws {
         let restaurant = Server("restaurant", version: "1.0.0")
         try restaurant.tool("book", "Book a table.") { _, context in
-            guard let table = try await context.elicit("A table for how many?", as: Table.self) else {
-                return "Nothing was booked."
+            switch try await context.elicit("A table for how many?", as: Table.self) {
+            case .accept(let table): return "A table for \(table.people) is booked."
+            case .decline, .cancel: return "Nothing was booked."
             }
-            return "A table for \(table.people) is booked."
         }
 
         let handlers = ClientHandlers(onElicit: { request in

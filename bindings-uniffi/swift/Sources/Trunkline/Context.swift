@@ -1,3 +1,19 @@
+/// The user's decision about a form.
+public enum Elicited<Form> {
+    /// The user filled in the form.
+    case accept(Form)
+    /// The user declined.
+    case decline
+    /// The user dismissed the form without a decision.
+    case cancel
+
+    /// The form, if the user filled it in.
+    public var content: Form? { if case .accept(let form) = self { form } else { nil } }
+}
+
+extension Elicited: Sendable where Form: Sendable {}
+extension Elicited: Equatable where Form: Equatable {}
+
 /// The call that a handler answers, and messages to its client. If the caller cancels the call, the
 /// handler's task is cancelled.
 public final class Context: Sendable {
@@ -96,14 +112,17 @@ public final class Context: Sendable {
     /// Closes the stream that the client waits on, if it can reconnect for the result.
     public func closeStream() throws { try tell(["closeStream": true]) }
 
-    /// Asks the client's user to fill in the members of a structure. Returns nil unless the user
-    /// accepts.
+    /// Asks the client's user to fill in the members of a structure.
     public func elicit<Form: Decodable>(
         _ message: String, as type: Form.Type, options: RequestOptions = RequestOptions()
-    ) async throws -> Form? {
+    ) async throws -> Elicited<Form> {
         let schema: FormSchema = try ValueDecoder.model(.object(try Schemas.of(type)))
         let result = try await elicit(message, requestedSchema: schema, options: options)
-        return result.action == .accept ? try JSON.object(result.content ?? [:]).decoded() : nil
+        switch result.action {
+        case .accept: return .accept(try JSON.object(result.content ?? [:]).decoded())
+        case .decline: return .decline
+        default: return .cancel
+        }
     }
 
     var described: CallDescription { facts.described }

@@ -280,12 +280,32 @@ private enum Trace {
                 runs.set((runs.value ?? 0) + 1)
                 return 7
             }
-            return "\(try await context.elicit("Who?", as: Name.self)?.name ?? "nobody") \(work)"
+            return "\(try await context.elicit("Who?", as: Name.self).content?.name ?? "nobody") \(work)"
         }
         let handlers = ClientHandlers(onElicit: { _ in ElicitResult(action: .accept, content: ["name": "Ada"]) })
         try await connected(server, options: ClientOptions(revision: .init(rawValue: revision)), handlers: handlers) { client in
             let text = try await client.callTool("greet").text
             #expect(text == "Ada 7" && runs.value == 1)
+        }
+    }
+
+    @Test func declineAndCancelDiffer() async throws {
+        struct Name: Decodable, Equatable { let name: String }
+        let server = Server("test", version: "1")
+        try server.tool("greet") { _, context in
+            switch try await context.elicit("Who?", as: Name.self) {
+            case .accept(let name): return "accept \(name.name)"
+            case .decline: return "decline"
+            case .cancel: return "cancel"
+            }
+        }
+        for action: ElicitAction in [.accept, .decline, .cancel] {
+            let content: JSONObject? = action == .accept ? ["name": "Ada"] : nil
+            let handlers = ClientHandlers(onElicit: { _ in ElicitResult(action: action, content: content) })
+            try await connected(server, handlers: handlers) { client in
+                let text = try await client.callTool("greet").text
+                #expect(text == (action == .accept ? "accept Ada" : action.rawValue))
+            }
         }
     }
 

@@ -90,7 +90,7 @@ private struct Answer: Codable {
     @Test func aHandlerThatRunsAgainHasNotFailed() async throws {
         let server = Server("rounds", version: "1")
         try server.tool("rounds") { _, context in
-            try await context.elicit("Which colour?", as: Answer.self)?.colour ?? "none"
+            try await context.elicit("Which colour?", as: Answer.self).content?.colour ?? "none"
         }
         try await observed(server, options: ClientOptions(revision: .v2026_07_28)) { recorder, client in
             let result = try await client.callTool("rounds")
