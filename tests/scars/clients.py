@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import os
 import signal
 import tempfile
@@ -10,7 +11,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from pathlib import Path
 
-from exits import LONG_CALL
+from endings import LONG_CALL, Case, bar, cases, checked, languages
 from peer import LEGACY, START, Endpoint, Language
 from row import LONG_FORM, row
 
@@ -36,6 +37,8 @@ class Driver:
             stdout=pipe,
             stderr=asyncio.subprocess.DEVNULL,
             env={**os.environ, **variables},
+            # A process group, like that of a terminal.
+            start_new_session=True,
         )
         started = cls(process)
         assert await asyncio.wait_for(started.line(), START) == "ready"
@@ -75,7 +78,7 @@ def lives(process: int) -> bool:
         return False
 
 
-async def end_of_family(language: Language, ending: str) -> float:
+async def end_of_family(case: Case, language: Language) -> float:
     """Seconds until the server and its child have exited, after their client has."""
     with tempfile.TemporaryDirectory() as folder:
         noted = Path(folder, "family")
@@ -86,44 +89,35 @@ async def end_of_family(language: Language, ending: str) -> float:
                 client.send(f"call 1 {LONG_CALL}", "call 2 1")
                 assert (await client.outcomes(1)) == {"2": "ok"}
                 start = time.perf_counter()
-                if ending == "kill":
-                    client.process.kill()
+                way, *to_all = case["ends"]
+                if not way.startswith("SIG"):
+                    client.send(way)
+                elif to_all:
+                    os.killpg(client.process.pid, signal.Signals[way])
                 else:
-                    client.send(ending)
+                    client.process.send_signal(signal.Signals[way])
                 status = await client.process.wait()
-                assert status == (-signal.SIGKILL if ending == "kill" else 0), f"the client ended with {status}"
                 while any(lives(one) for one in family):
                     await asyncio.sleep(0.02)
-                return time.perf_counter() - start
+                return checked(case, language, time.perf_counter() - start, status=status)
             finally:
                 for one in family:
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(one, signal.SIGKILL)
 
 
-async def slowest_end(language: Language, ending: str) -> float:
+async def slowest_end(case: Case, language: Language) -> float:
     at_once = asyncio.Semaphore(AT_ONCE)
 
     async def one() -> float:
         async with at_once:
-            return await end_of_family(language, ending)
+            return await end_of_family(case, language)
 
-    return max(await asyncio.gather(*[one() for _ in range(RUNS)]))
-
-
-@row("a client is closed with work in flight: its server's family is gone", 5, "s", waits=True)
-async def client_closed(language: Language) -> float:
-    return await slowest_end(language, "close")
+    return max(await asyncio.gather(*[one() for _ in range(RUNS if case.get("often") else 1)]))
 
 
-@row("a client's program exits with work in flight: its server's family is gone", 5, "s", waits=True)
-async def client_exits(language: Language) -> float:
-    return await slowest_end(language, "exit")
-
-
-@row("a client is killed with work in flight: its server's family is gone", 5, "s", waits=True)
-async def client_killed(language: Language) -> float:
-    return await slowest_end(language, "kill")
+for case in cases("client"):
+    row(case["name"], bar(case), "s", languages(case), waits=True)(functools.partial(slowest_end, case))
 
 
 @row("a server is killed: its calls fail, and the next client's are answered", 1, "s")

@@ -66,13 +66,22 @@ class Pipe:
 
     async def answer(self, number: int) -> Message:
         """The response to a request; all lines before it are recorded."""
+        return await self.until("id", number)
+
+    async def until(self, member: str, value: Any) -> Message:
+        """The next message with this member; all lines before it are recorded."""
         assert self.process.stdout
         while line := await self.process.stdout.readline():
             self.lines.append(line)
-            message = json.loads(line)
-            if message.get("id") == number:
+            message: Message = json.loads(line)
+            if message.get(member) == value:
                 return message
-        raise EOFError(f"no answer to {number}")
+        raise EOFError(f"no message whose {member} is {value}")
+
+    async def rest(self) -> list[str]:
+        """The lines until the end of the output."""
+        assert self.process.stdout
+        return [line.decode() async for line in self.process.stdout]
 
     def end_input(self) -> None:
         assert self.process.stdin

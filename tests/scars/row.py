@@ -47,6 +47,8 @@ class Row:
     languages: tuple[str, ...] = LANGUAGES
     # Measures each web framework instead.
     mounted: bool = False
+    # Those with a web framework that it does not apply to.
+    without: tuple[str, ...] = ()
     # Needs so much of the machine that languages are measured one after another.
     alone: bool = False
     # Mostly waits for a deadline, so other rows may run at the same time.
@@ -65,7 +67,8 @@ class Row:
         chosen = [language for language in languages if language.name in self.names(turn)]
         if not self.mounted:
             return chosen
-        return [replace(one, name=f"{one.name} {way}", way=way) for one in chosen for way in FRAMEWORKS[one.name]]
+        ways = [replace(one, name=f"{one.name} {way}", way=way) for one in chosen for way in FRAMEWORKS[one.name]]
+        return [one for one in ways if one.name not in self.without]
 
     def names(self, turn: int | None) -> list[str]:
         """The languages of this row; with a turn, those of the turn."""
@@ -91,6 +94,7 @@ def row(
     unit: str,
     languages: tuple[str, ...] = LANGUAGES,
     mounted: bool = False,
+    without: tuple[str, ...] = (),
     alone: bool = False,
     waits: bool = False,
     untimed: bool = False,
@@ -99,7 +103,7 @@ def row(
     """Adds a row; the function measures one language, and raises if the trouble did harm."""
 
     def add(measure: Measure) -> Measure:
-        ROWS.append(Row(trouble, bar, unit, measure, languages, mounted, alone, waits, untimed, of_core))
+        ROWS.append(Row(trouble, bar, unit, measure, languages, mounted, without, alone, waits, untimed, of_core))
         return measure
 
     return add

@@ -15,11 +15,11 @@ from typing import Any
 
 import clients
 import crowd
+import endings
 import exits
 import floods
 import half_open
 import hostile
-import mounted
 import processes
 import row
 import untrusted
@@ -92,7 +92,7 @@ def check_turns() -> None:
 
 
 def main(words: list[str]) -> int:
-    assert clients and crowd and exits and floods and half_open and hostile and mounted and processes
+    assert clients and crowd and endings and exits and floods and half_open and hostile and processes
     assert untrusted and workers
     if row.LONG_FORM:
         words.remove(row.LONG)

@@ -1,4 +1,4 @@
-/* The server of the scars in C: server stdio | http | web_server */
+/* The server of the scars in C: server stdio | http | listen | web_server */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -69,6 +69,26 @@ static void stray(trunkline_call *call, void *user_data) {
   if (write(1, "bytes to descriptor 1\n", 22) != 22) abort();
   if (system("echo a line of a child")) abort();
   trunkline_call_return_text(call, S("printed"));
+}
+
+/* The exit status of the tool "end", and whether the program returns. */
+#define STATUS 7
+static bool is_returning;
+
+static void *exit_soon(void *data) {
+  (void)data;
+  sleep_ms(100);
+  exit(STATUS);
+}
+
+static void end(trunkline_call *call, void *user_data) {
+  trunkline_str how = trunkline_call_text(call, S("/how"), S(""));
+  pthread_t thread;
+  (void)user_data;
+  if (strcmp(how.data, "handler") == 0) exit(STATUS);
+  is_returning = strcmp(how.data, "main") == 0;
+  if (!is_returning && pthread_create(&thread, NULL, exit_soon, NULL)) abort();
+  trunkline_call_return_text(call, S("ends"));
 }
 
 static void fail(trunkline_call *call, void *user_data) {
@@ -251,7 +271,16 @@ static trunkline_result add_careless(trunkline_server *server, trunkline_http_op
   return result ? result : trunkline_http_options_set_auth(options, trunkline_str_of(auth));
 }
 
-static trunkline_result run_http(trunkline_server *server, trunkline_error **error) {
+/* Until the tool "end" lets the program return, which does not close the listener. */
+static trunkline_result dispatch_until_end(trunkline_server *server, trunkline_error **error) {
+  trunkline_result result = TRUNKLINE_OK;
+  while (!result && !is_returning) {
+    result = trunkline_dispatch(trunkline_server_port(server), TRUNKLINE_NO_TIMEOUT, NULL, error);
+  }
+  return result;
+}
+
+static trunkline_result run_http(trunkline_server *server, bool is_leaving, trunkline_error **error) {
   trunkline_http_options *options = NULL;
   trunkline_listener *listener = NULL;
   trunkline_result result = trunkline_http_options_new(&options, error);
@@ -264,16 +293,19 @@ static trunkline_result run_http(trunkline_server *server, trunkline_error **err
     trunkline_str url = trunkline_listener_url(listener);
     printf("%.*s\n", (int)url.len, url.data);
     fflush(stdout);
-    result = trunkline_server_run(server, error);
+    result = is_leaving ? dispatch_until_end(server, error) : trunkline_server_run(server, error);
   }
   trunkline_http_options_free(options);
-  trunkline_listener_free(listener);
+  if (!is_leaving) trunkline_listener_free(listener);
   return result;
 }
 
 static trunkline_result run(trunkline_server *server, const char *way, trunkline_error **error) {
   if (strcmp(way, "stdio") == 0) return trunkline_server_run_stdio(server, error);
-  return strcmp(way, "http") == 0 ? run_http(server, error) : run_mounted(server, error);
+  if (strcmp(way, "http") == 0 || strcmp(way, "listen") == 0) {
+    return run_http(server, strcmp(way, "listen") == 0, error);
+  }
+  return run_mounted(server, error);
 }
 
 /* Like "slow", and restarted whenever its process ends. */
@@ -296,6 +328,7 @@ int main(int count, char **arguments) {
                add_again(server, &error) ||
                trunkline_server_add_tool(server, TOOL("block", NUMBER("ms")), block, NULL, NULL, &error) ||
                trunkline_server_add_tool(server, TOOL("stray", ""), stray, NULL, NULL, &error) ||
+               trunkline_server_add_tool(server, TOOL("end", TEXT("how")), end, NULL, NULL, &error) ||
                trunkline_server_add_tool(server, TOOL("fail", ""), fail, NULL, NULL, &error) ||
                trunkline_server_add_tool(server, TOOL("flood", NUMBER("count")), flood, NULL, NULL, &error) ||
                trunkline_server_add_tool(server, TOOL("touch", TEXT("number")), touch, server, NULL, &error) ||

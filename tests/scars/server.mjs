@@ -1,4 +1,4 @@
-// The server of the scars in Node.js: server.mjs stdio | http | express | hono
+// The server of the scars in Node.js: server.mjs stdio | http | listen | express | hono
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { writeSync } from "node:fs";
@@ -46,6 +46,16 @@ server.registerTool("stray", {}, () => {
 server.registerTool("fail", {}, () => {
   throw new Error("x".repeat(2000));
 });
+// The exit status of the tool `end`, and what lets the process end.
+const status = 7;
+let returns = () => undefined;
+server.registerTool("end", { inputSchema: { type: "object", properties: { how: { type: "string" } } } }, ({ how }) => {
+  if (how === "handler") process.exit(status);
+  if (how === "main") returns();
+  else setTimeout(() => process.exit(status), 100);
+  return "ends";
+});
+
 // Messages of a flood before a pause, so that it leaves some processor time to others. A steady
 // flood has no pauses.
 const burst = 50;
@@ -102,4 +112,9 @@ else if (way === "http") {
   const listener = await server.listen({ port: Number(process.env.PORT ?? 0), idleTimeout: silence, writeTimeout: silence, ...(throws && { auth }) });
   console.log(listener.url);
   await listener.run();
+} else if (way === "listen") {
+  // The listener keeps the process running.
+  const listener = await server.listen({ port: 0 });
+  returns = () => listener.unref();
+  console.log(listener.url);
 } else await serveMounted(way);

@@ -1,4 +1,4 @@
-"""The server of the scars in Python: server.py stdio | http | uvicorn | gunicorn"""
+"""The server of the scars in Python: server.py stdio | http | listen | uvicorn | gunicorn"""
 
 import asyncio
 import contextlib
@@ -18,6 +18,10 @@ SILENCE = float(os.environ.get("SILENCE_MS", "60000")) / 1000
 
 # Callbacks throw, and so does the verifier for tokens other than "good".
 THROWS = "THROWS" in os.environ
+
+# The exit status of the tool `end`, and what lets the main function return.
+STATUS = 7
+returns = asyncio.Event()
 
 # Messages of a flood before a pause, so that it leaves some processor time to others. A steady
 # flood has no pauses.
@@ -77,6 +81,17 @@ async def stray() -> str:
 @server.tool
 async def fail() -> str:
     raise ValueError("x" * 2000)
+
+
+@server.tool
+async def end(how: str) -> str:
+    if how == "handler":
+        sys.exit(STATUS)
+    if how == "main":
+        returns.set()
+    else:
+        asyncio.get_running_loop().call_later(0.1, sys.exit, STATUS)
+    return "ends"
 
 
 @server.tool
@@ -170,6 +185,14 @@ def packing(city: str) -> str:
 app = server.asgi(path="/mcp")
 
 
+async def listen() -> None:
+    """Listen until the program returns, which does not close the listener."""
+    listener = server.serve("http", port=0)
+    await listener.start()
+    print(listener.url, flush=True)
+    await returns.wait()
+
+
 def run_mounted(way: str) -> None:
     listening = socket.create_server(("127.0.0.1", 0), backlog=128)
     print(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp", flush=True)
@@ -196,5 +219,7 @@ if __name__ == "__main__":
             auth=auth if THROWS else None,
             on_ready=lambda one: print(one.url, flush=True),
         )
+    elif sys.argv[1] == "listen":
+        asyncio.run(listen())
     else:
         run_mounted(sys.argv[1])

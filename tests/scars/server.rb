@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The server of the scars in Ruby: server.rb stdio | http | puma
+# The server of the scars in Ruby: server.rb stdio | http | listen | puma
 
 require "trunkline"
 
@@ -9,6 +9,10 @@ SILENCE = ENV.fetch("SILENCE_MS", "60000").to_f / 1000
 
 # Callbacks raise, and so does the verifier for tokens other than "good".
 THROWS = ENV.key?("THROWS")
+
+# The exit status of the tool `end`, and what lets the program return.
+STATUS = 7
+RETURNS = Thread::Queue.new
 
 # Messages of a flood before a pause, so that it leaves some processor time to others. A steady
 # flood has no pauses.
@@ -41,6 +45,18 @@ SERVER.tool("stray") do
   "printed"
 end
 SERVER.tool("fail") { raise "x" * 2000 }
+SERVER.tool("end", input: { how: String }) do |how:|
+  case how
+  when "handler" then exit STATUS
+  when "main" then RETURNS << true
+  else
+    Thread.new do
+      sleep 0.1
+      exit STATUS
+    end
+  end
+  "ends"
+end
 SERVER.tool("flood", input: { count: Integer, log: :boolean, steady: :boolean }) do |ctx, count:, log: false, steady: false|
   count.times do |number|
     log ? ctx.info("a message") : ctx.progress(number)
@@ -113,5 +129,9 @@ when "http"
   listener = SERVER.listen(port: ENV.fetch("PORT", "0").to_i, idle_timeout: SILENCE, write_timeout: SILENCE, auth: auth)
   say(listener.url)
   listener.run
+when "listen"
+  # It is not closed.
+  say(SERVER.listen(port: 0).url)
+  RETURNS.pop
 else run_puma
 end
