@@ -32,6 +32,20 @@ export function stringifyOptions(options: object, what: string, hooks: readonly 
   }
 }
 
+/**
+ * Calls the core with options. Its error for an unknown one only knows its own names: `taken` are
+ * those that this package takes out of the same object.
+ */
+export function suggesting<T>(taken: readonly string[], call: () => T): T {
+  try {
+    return call();
+  } catch (error) {
+    const [, name, list] = /^unknown option `(.+?)`: valid options are (.*)$/.exec((error as Error).message) ?? [];
+    if (name === undefined || list === undefined) throw error;
+    throw unknownOption(name, [...taken, ...list.replaceAll("`", "").split(", ")]);
+  }
+}
+
 function unknownOption(name: string, known: readonly string[]): InvalidArgumentError {
   const meant = nearest(name, known);
   const remedy = meant === undefined ? `valid options are ${known.map((name) => `\`${name}\``).join(", ")}` : `did you mean \`${meant}\`?`;

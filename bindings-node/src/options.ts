@@ -60,6 +60,16 @@ export const serverHooks: readonly (keyof ServerOptions)[] = ["onError", "lifesp
 /** The options of listeners and connections that are functions. */
 export const transportHooks = ["verifier", "onNotification", ...Object.keys(operations), ...Object.keys(notified)];
 
+/** The options of `new Server`, of listeners and of `Client.connect` that are no options of the core. */
+export const taken = {
+  server: ["instructions", ...serverHooks],
+  listener: ["auth"],
+  client: [
+    ...["auth", "signal", "raiseExceptions", "headers", "ca", "clientCertificate", "clientKey", "proxy"],
+    ...["cwd", "env", "inheritEnv", "stderr", "stderrFile", ...transportHooks.slice(1)],
+  ],
+} as const;
+
 /** Returns the message that registers a server. */
 export function describeServer(info: ServerInfo, { instructions, store, ...others }: Omit<ServerOptions, "onError" | "lifespan">, own: StoreCallables | undefined): object {
   const options = { ...others, store: own ? undefined : (store as string | undefined) };

@@ -12,8 +12,8 @@ import { Exchanges } from "./http-mount/exchanges.js";
 import { stringify } from "./json.js";
 import { log, logError, writeStderr, type LogRecord } from "./log.js";
 import { nativePort, type Event } from "./native/native.js";
-import { stringifyOptions } from "./option-names.js";
-import { serverHooks, transportHooks } from "./options.js";
+import { stringifyOptions, suggesting } from "./option-names.js";
+import { serverHooks, taken, transportHooks } from "./options.js";
 import { Requests } from "./requests.js";
 import type { CallScopes, Owner } from "./scope.js";
 import type { StoreCallables } from "./store.js";
@@ -123,7 +123,8 @@ export class Port {
   }
 
   #register(kind: string, description: object, hooks: readonly string[]): number {
-    return this.core.register(kind, stringifyOptions(description, `the description of a ${kind}`, hooks));
+    const json = stringifyOptions(description, `the description of a ${kind}`, hooks);
+    return suggesting(kind === "server" ? taken.server : [], () => this.core.register(kind, json));
   }
 
   /** Sends a notification to the clients of a server, or to the server of a connection. */
@@ -151,7 +152,7 @@ export class Port {
     const span = client?.telemetry === true ? this.#telemetry?.starting(0, { method: "open" }).span : undefined;
     const json = stringifyOptions({ ...config, span, hostDrivenReads: hostReads }, "the options", transportHooks);
     try {
-      return this.core.open(json);
+      return suggesting(client ? taken.client : taken.listener, () => this.core.open(json));
     } catch (error) {
       if (span) this.#telemetry?.forget(span.number);
       throw error;
@@ -160,7 +161,8 @@ export class Port {
 
   /** Validates a configuration for `open`. */
   check(config: object): void {
-    this.core.check(stringifyOptions(config, "the options", transportHooks));
+    const json = stringifyOptions(config, "the options", transportHooks);
+    suggesting(taken.listener, () => this.core.check(json));
   }
 
   readonly #receive = (): void => {

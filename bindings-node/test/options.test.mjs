@@ -57,6 +57,24 @@ test("a misspelt option is refused", async () => {
   assert.equal((await client.callTool("x", {}, { timeout: undefined, timout: undefined })).text, "");
 });
 
+test("errors suggest every option, also those that the core does not know", async () => {
+  const handlers = ["onElicit", "onElicitUrl", "onSample", "onSampleWithTools", "onAuthorize", "onOpenUrl", "onAccessToken", "onLog", "onToolsChanged", "onTaskStatus", "onNotification"];
+  const connecting = ["auth", "signal", "raiseExceptions", "headers", "clientCertificate", "clientKey", "proxy", "inheritEnv", "stderr", "stderrFile", "timeout", "revision"];
+  const cases = [
+    [["instructions", "lifespan", "onError", "pageSize"], async (options) => new Server(info, options)],
+    [["auth", "port", "allowedHosts"], (options) => server.listen(options)],
+    [["auth", "allowedHosts"], async (options) => server.handler(options)],
+    [[...connecting, ...handlers], (options) => Client.connect(server, options)],
+  ];
+  for (const [names, take] of cases) {
+    for (const name of names) {
+      const wrong = name.slice(0, -2) + name.slice(-1);
+      await assert.rejects(take({ [wrong]: 1 }), name.length > 4 ? meant(wrong, name) : refused(new RegExp(`^unknown option \`${wrong}\`: (did you mean |valid options are .*)\`${name}\``)), name);
+    }
+    await assert.rejects(take({ xyzzy: 1 }), refused(new RegExp(names.map((name) => `(?=.*\`${name}\`)`).join(""))));
+  }
+});
+
 test("the constructor of another SDK is refused with the right call", async () => {
   assert.throws(() => new Client({ name: "host", version: "1" }), refused("new Client(…) does not connect: use await Client.connect(…)"));
   assert.throws(() => new Server("weather"), refused(/name and a version: new Server\({ name: /));
