@@ -289,8 +289,8 @@ private enum Trace {
         }
     }
 
-    @Test func declineAndCancelDiffer() async throws {
-        struct Name: Decodable, Equatable { let name: String }
+    @Test(arguments: [ElicitAction.accept, .decline, .cancel]) func declineAndCancelDiffer(action: ElicitAction) async throws {
+        struct Name: Decodable { let name: String }
         let server = Server("test", version: "1")
         try server.tool("greet") { _, context in
             switch try await context.elicit("Who?", as: Name.self) {
@@ -299,13 +299,11 @@ private enum Trace {
             case .cancel: return "cancel"
             }
         }
-        for action: ElicitAction in [.accept, .decline, .cancel] {
-            let content: JSONObject? = action == .accept ? ["name": "Ada"] : nil
-            let handlers = ClientHandlers(onElicit: { _ in ElicitResult(action: action, content: content) })
-            try await connected(server, handlers: handlers) { client in
-                let text = try await client.callTool("greet").text
-                #expect(text == (action == .accept ? "accept Ada" : action.rawValue))
-            }
+        let content: JSONObject? = action == .accept ? ["name": "Ada"] : nil
+        let handlers = ClientHandlers(onElicit: { _ in ElicitResult(action: action, content: content) })
+        try await connected(server, handlers: handlers) { client in
+            let text = try await client.callTool("greet").text
+            #expect(text == (action == .accept ? "accept Ada" : action.rawValue))
         }
     }
 
