@@ -60,7 +60,7 @@ export const serverHooks: readonly (keyof ServerOptions)[] = ["onError", "lifesp
 /** The options of listeners and connections that are functions. */
 export const transportHooks = ["verifier", "onNotification", ...Object.keys(operations), ...Object.keys(notified)];
 
-/** The options of `new Server`, of listeners and of `Client.connect` that are no options of the core. */
+/** The options of servers, listeners and clients that are no options of the core. */
 export const taken = {
   server: ["instructions", ...serverHooks],
   listener: ["auth"],
