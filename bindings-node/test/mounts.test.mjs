@@ -38,13 +38,6 @@ function adapted({ fetch }, { around, create }) {
   return createAdaptorServer({ fetch: around.fetch((request, env) => fetch(request, env)), createServer: create });
 }
 
-/** What a framework itself cannot do. */
-const LACKS = {
-  Express: ["stuck reader over HTTP/2", "HTTP/2"],
-  // The parser refuses a body after it has read all of it.
-  "Express after a parser": ["stuck reader over HTTP/2", "HTTP/2", "body beyond the limit"],
-};
-
 const NO_MIDDLEWARE = { node: (handler) => handler, fetch: (handle) => handle };
 
 /** A promise, and the function that settles it. */
@@ -310,7 +303,7 @@ const PLAYS = {
 
 for (const [framework, make] of Object.entries(FRAMEWORKS)) {
   describe(framework, { concurrency: true }, () => {
-    for (const row of TABLE.filter(({ play }) => !LACKS[framework]?.includes(play))) {
+    for (const row of TABLE.filter(({ lacks }) => !lacks?.[framework])) {
       test(`${framework}: ${row.name}`, { timeout: 60_000 }, async () => {
         const site = new Site();
         try {
