@@ -1853,6 +1853,7 @@ static void stop_leaves_errno(void) {
 #include "suite_own_store.c"
 #include "suite_held.c"
 #include "suite_plain.c"
+#include "suite_mounts.c"
 
 /* ---- */
 
@@ -1936,6 +1937,7 @@ static const struct {
     {"stores", stores},
     {"own_stores", own_stores},
     {"plain_strings", plain_strings},
+    {"mounts", mounts},
 };
 
 int main(int count, char **arguments) {

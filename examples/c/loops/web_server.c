@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -14,12 +15,15 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <trunkline.h>
 
 #define MOST_CONNECTIONS 32
 #define MOST_HEADERS 64
+/* A client that reads nothing for so many seconds is disconnected. */
+#define PATIENCE 60
 
 /* One connection with one request. */
 typedef struct {
@@ -28,7 +32,12 @@ typedef struct {
   char head[8192];
   size_t length;
   size_t body_left;
-  bool is_over;
+  /* What the client has yet to read: a head, and what may come without credit. */
+  char unread[65536 + 8192];
+  size_t unread_length;
+  time_t unread_since;
+  /* The response has ended, and the connection. */
+  bool is_complete, is_over;
   /* The loop, and the exchange with its calls. */
   int holders;
   trunkline_http_exchange *exchange;
@@ -54,45 +63,64 @@ static void whoami(trunkline_call *call, void *user_data) {
   trunkline_call_return_text(call, trunkline_str_of(from ? from->address : "somebody"));
 }
 
-/* The socket blocks. A server with many clients would buffer what it cannot write yet, and grant no
- * credit until it has. */
-static void write_all(connection *self, const void *data, size_t length) {
-  const char *next = (const char *)data;
-  while (length > 0 && !self->is_over) {
-    ssize_t written = write(self->socket, next, length);
+/* Writes what the client has room for, and grants credit for it. The rest waits until the socket is
+ * writable, so that slow clients delay no others. */
+static void write_some(connection *self) {
+  while (self->unread_length > 0 && !self->is_over) {
+    ssize_t written = write(self->socket, self->unread, self->unread_length);
     if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
     if (written <= 0) {
       self->is_over = true;
       return;
     }
-    next += written;
-    length -= (size_t)written;
+    self->unread_length -= (size_t)written;
+    memmove(self->unread, self->unread + written, self->unread_length);
+    self->unread_since = time(NULL);
+    trunkline_http_credit(self->exchange, (size_t)written);
   }
+}
+
+static void send_bytes(connection *self, const void *data, size_t length) {
+  if (length > sizeof self->unread - self->unread_length) {
+    self->is_over = true;
+    return;
+  }
+  if (self->unread_length == 0) self->unread_since = time(NULL);
+  memcpy(self->unread + self->unread_length, data, length);
+  self->unread_length += length;
 }
 
 static void send_head(uint16_t status, const trunkline_http_header *headers, size_t count, void *user_data) {
   connection *self = (connection *)user_data;
   char line[64];
   size_t index;
-  write_all(self, line, (size_t)snprintf(line, sizeof line, "HTTP/1.1 %u -\r\nConnection: close\r\n", (unsigned)status));
+  send_bytes(self, line, (size_t)snprintf(line, sizeof line, "HTTP/1.1 %u -\r\nConnection: close\r\n", (unsigned)status));
   for (index = 0; index < count; ++index) {
-    write_all(self, headers[index].name.data, headers[index].name.len);
-    write_all(self, ": ", 2);
-    write_all(self, headers[index].value.data, headers[index].value.len);
-    write_all(self, "\r\n", 2);
+    send_bytes(self, headers[index].name.data, headers[index].name.len);
+    send_bytes(self, ": ", 2);
+    send_bytes(self, headers[index].value.data, headers[index].value.len);
+    send_bytes(self, "\r\n", 2);
   }
-  write_all(self, "\r\n", 2);
+  send_bytes(self, "\r\n", 2);
+  write_some(self);
 }
 
 static void send_chunk(const void *data, size_t length, void *user_data) {
   connection *self = (connection *)user_data;
-  write_all(self, data, length);
-  trunkline_http_credit(self->exchange, length);
+  send_bytes(self, data, length);
+  write_some(self);
 }
 
 static void end_response(trunkline_result result, const trunkline_error *error, void *user_data) {
   (void)result, (void)error;
-  ((connection *)user_data)->is_over = true;
+  ((connection *)user_data)->is_complete = true;
+}
+
+/* Whether nothing is left to do for a connection. */
+static bool has_ended(const connection *self) {
+  bool is_stuck = self->unread_length > 0 && time(NULL) - self->unread_since > PATIENCE;
+  return self->is_over || is_stuck || (self->is_complete && self->unread_length == 0);
 }
 
 /* Also the destructor of the exchange, which runs if the function it was passed to fails. */
@@ -142,6 +170,7 @@ static bool read_some(connection *self) {
   ssize_t got;
   if (self->exchange) {
     got = read(self->socket, piece, sizeof piece);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
     /* A client that disconnects no longer wants the response. */
     if (got <= 0) return false;
     if ((size_t)got > self->body_left) got = (ssize_t)self->body_left;
@@ -151,6 +180,7 @@ static bool read_some(connection *self) {
     return true;
   }
   got = read(self->socket, self->head + self->length, sizeof self->head - 1 - self->length);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
   if (got <= 0) return false;
   self->length += (size_t)got;
   self->head[self->length] = '\0';
@@ -178,6 +208,7 @@ static void accept_connection(int listening) {
     close(accepted);
     return;
   }
+  fcntl(accepted, F_SETFL, fcntl(accepted, F_GETFL) | O_NONBLOCK);
   self->socket = accepted;
   self->holders = 1;
   inet_ntop(AF_INET, &peer.sin_addr, self->address, sizeof self->address);
@@ -199,30 +230,44 @@ static int listen_somewhere(void) {
   return listening;
 }
 
-static void serve(int listening) {
+/* Waits for events, and handles them. */
+static void turn(int listening) {
   trunkline_port *port = trunkline_server_port(server);
+  struct pollfd watched[MOST_CONNECTIONS + 2];
+  size_t index, count = connection_count;
+  watched[0].fd = (int)trunkline_port_descriptor(port), watched[0].events = POLLIN;
+  watched[1].fd = listening, watched[1].events = POLLIN;
+  for (index = 0; index < count; ++index) {
+    watched[index + 2].fd = connections[index]->socket;
+    watched[index + 2].events = connections[index]->unread_length > 0 ? POLLIN | POLLOUT : POLLIN;
+  }
+  if (poll(watched, (nfds_t)count + 2, 1000) < 0) return;
+  /* Backwards, because a removed connection is replaced by the last one. */
+  for (index = count; index-- > 0;) {
+    if (watched[index + 2].revents & POLLOUT) write_some(connections[index]);
+    if (watched[index + 2].revents & ~POLLOUT && !read_some(connections[index])) end_connection(index);
+  }
+  if (watched[1].revents) accept_connection(listening);
+  if (watched[0].revents) trunkline_dispatch(port, 0, NULL, NULL);
+  for (index = connection_count; index-- > 0;)
+    if (has_ended(connections[index])) end_connection(index);
+}
+
+static void serve(int listening) {
+  size_t index;
+  time_t end;
   signal(SIGINT, stop);
   signal(SIGTERM, stop);
-  while (!is_stopped) {
-    struct pollfd watched[MOST_CONNECTIONS + 2];
-    size_t index, count = connection_count;
-    watched[0].fd = (int)trunkline_port_descriptor(port), watched[0].events = POLLIN;
-    watched[1].fd = listening, watched[1].events = POLLIN;
-    for (index = 0; index < count; ++index)
-      watched[index + 2].fd = connections[index]->socket, watched[index + 2].events = POLLIN;
-    if (poll(watched, (nfds_t)count + 2, -1) < 0 && errno != EINTR) break;
-    /* Backwards, because a removed connection is replaced by the last one. */
-    for (index = count; index-- > 0;)
-      if (watched[index + 2].revents && !read_some(connections[index])) end_connection(index);
-    if (watched[1].revents) accept_connection(listening);
-    if (watched[0].revents) trunkline_dispatch(port, 0, NULL, NULL);
-    for (index = connection_count; index-- > 0;)
-      if (connections[index]->is_over) end_connection(index);
-  }
+  signal(SIGPIPE, SIG_IGN);
+  while (!is_stopped) turn(listening);
   close(listening);
-  /* Streams end immediately. Calls may still finish, and their responses are sent meanwhile. */
-  /* Done within 5 seconds, including failures of calls. */
-  trunkline_listener_close(mounted, 4000, NULL);
+  for (index = connection_count; index-- > 0;)
+    if (!connections[index]->exchange) end_connection(index);
+  /* Streams end immediately. Calls may still finish, and their responses are sent meanwhile, all
+   * within 5 seconds, including failures of calls. */
+  trunkline_listener_start_close(mounted, 4000, NULL);
+  end = time(NULL) + 5;
+  while ((connection_count > 0 || !trunkline_listener_closed(mounted)) && time(NULL) < end) turn(-1);
   while (connection_count > 0) end_connection(0);
 }
 
