@@ -10,6 +10,7 @@ import kotlinx.coroutines.flow.flow
 import kotlinx.coroutines.flow.takeWhile
 import kotlinx.coroutines.sync.Mutex
 import kotlinx.coroutines.sync.withLock
+import kotlinx.coroutines.withTimeoutOrNull
 import kotlinx.serialization.Serializable
 import java.util.concurrent.ConcurrentHashMap
 import kotlin.time.Duration
@@ -42,7 +43,8 @@ public class HttpResponse internal constructor(
 ) : AutoCloseable {
     /**
      * The body, in chunks, which can be collected once. Streams end with their call or subscription. If the collector
-     * ends earlier, the request is cancelled.
+     * ends earlier, the request is cancelled. If it is suspended for longer than the option `writeTimeout` with one
+     * chunk, its client reads nothing, and it is cancelled as well.
      *
      * @throws TrunklineException if the response is truncated. Drop the connection then, so that the client notices.
      */
@@ -56,7 +58,7 @@ public class HttpResponse internal constructor(
  * A server in the program's own web server: pass the requests of a path to [handle]. It opens with the first request,
  * and again after [close].
  */
-public class HttpEndpoint internal constructor(private val open: suspend () -> OpenHandle) {
+public class HttpEndpoint internal constructor(internal val writeTimeout: Duration, private val open: suspend () -> OpenHandle) {
     private val opening = Mutex()
     private var opened: OpenHandle? = null
 
@@ -66,7 +68,7 @@ public class HttpEndpoint internal constructor(private val open: suspend () -> O
      */
     public suspend fun handle(request: HttpRequest): HttpResponse {
         val listener = opening.withLock { opened?.takeIf { it.isOpen } ?: open().also { opened = it } }
-        val exchange = Exchange()
+        val exchange = Exchange(writeTimeout)
         try {
             exchange.start(listener.handle, request)
             return exchange.response()
@@ -101,7 +103,7 @@ public class HttpEndpoint internal constructor(private val open: suspend () -> O
 }
 
 /** A request on its way through the core, and its response. The core's credit bounds what is waiting here. */
-internal class Exchange {
+internal class Exchange(private val writeTimeout: Duration) {
     private val received = Channel<Event>(Channel.UNLIMITED)
 
     @Volatile
@@ -152,7 +154,9 @@ internal class Exchange {
                     failure(event)?.let { throw it }
                     break
                 }
-                emit(event.body)
+                // Most web servers wait forever for a client that reads nothing.
+                withTimeoutOrNull(writeTimeout) { emit(event.body) }
+                    ?: throw ClosedException("the client has read nothing for the write timeout")
                 native { Port.core.httpCredit(ticket, event.body.size.toULong()) }
             }
         } finally {

@@ -2,12 +2,17 @@ package dev.trunkline
 
 import com.sun.net.httpserver.HttpExchange
 import com.sun.net.httpserver.HttpHandler
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.delay
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.flow
 import kotlinx.coroutines.flow.take
+import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import java.io.IOException
 import java.io.InputStream
+import kotlin.time.Duration
 
 /**
  * The endpoint as a handler of the JDK's web server (`com.sun.net.httpserver`). Each request, and each streaming
@@ -17,7 +22,7 @@ import java.io.InputStream
 public fun HttpEndpoint.toHandler(): HttpHandler = HttpHandler { exchange ->
     Responding.begin(exchange)
     try {
-        runBlocking { handle(requestOf(exchange)).use { send(it, exchange) } }
+        runBlocking { handle(requestOf(exchange)).use { send(it, exchange, writeTimeout) } }
         // Not after an error, for which the web server drops the connection: the response must not look complete.
         exchange.close()
     } finally {
@@ -44,7 +49,7 @@ internal fun InputStream.chunks(): Flow<ByteArray> = flow {
     }
 }
 
-private suspend fun send(response: HttpResponse, exchange: HttpExchange) {
+private suspend fun send(response: HttpResponse, exchange: HttpExchange, writeTimeout: Duration) {
     val (lengths, others) = response.headers.partition { (name, _) -> name.equals("content-length", ignoreCase = true) }
     for ((name, value) in others) exchange.responseHeaders.add(name, value)
     // Its zero means an unknown length, and -1 no body.
@@ -52,8 +57,10 @@ private suspend fun send(response: HttpResponse, exchange: HttpExchange) {
     exchange.sendResponseHeaders(response.status, if (isEmpty) -1 else lengths.firstOrNull()?.second?.toLong() ?: 0)
     try {
         response.body.collect {
-            exchange.responseBody.write(it)
-            exchange.responseBody.flush()
+            interruptedAfter(writeTimeout) {
+                exchange.responseBody.write(it)
+                exchange.responseBody.flush()
+            }
         }
         // The rest of a refused body: a client that is still sending loses the response if the connection is dropped.
         exchange.requestBody.chunks().take(MOST_UNREAD).collect {}
@@ -61,6 +68,42 @@ private suspend fun send(response: HttpResponse, exchange: HttpExchange) {
         // The client has disconnected.
     }
 }
+
+/** Interrupts work that blocks this thread for too long. This closes the connection that it writes to. */
+private inline fun interruptedAfter(time: Duration, work: () -> Unit) {
+    val interruption = Interruption(Thread.currentThread())
+    val timer = watchdog.launch {
+        delay(time)
+        interruption.begin()
+    }
+    try {
+        work()
+    } finally {
+        timer.cancel()
+        interruption.end()
+    }
+}
+
+private class Interruption(private val thread: Thread) {
+    private var isOver = false
+    private var hasBegun = false
+
+    @Synchronized
+    fun begin() {
+        if (isOver) return
+        hasBegun = true
+        thread.interrupt()
+    }
+
+    /** The executor gets the thread back without this interrupt. */
+    @Synchronized
+    fun end() {
+        isOver = true
+        if (hasBegun) Thread.interrupted()
+    }
+}
+
+private val watchdog = CoroutineScope(Dispatchers.Default)
 
 private const val CHUNK = 65_536
 

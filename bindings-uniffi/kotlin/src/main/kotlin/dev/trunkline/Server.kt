@@ -8,10 +8,14 @@ import kotlinx.coroutines.launch
 import kotlinx.serialization.KSerializer
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.JsonPrimitive
+import kotlinx.serialization.json.longOrNull
 import java.lang.ref.Cleaner
 import java.nio.file.Path
 import java.util.concurrent.ConcurrentHashMap
 import kotlin.time.Duration
+import kotlin.time.Duration.Companion.milliseconds
+import kotlin.time.Duration.Companion.minutes
 
 /**
  * Creates a server.
@@ -316,7 +320,7 @@ public class Server internal constructor(
     internal fun endpoint(http: Http): HttpEndpoint {
         val checked = http.options.with("type" to "http", "mounted" to true)
         native { Port.core.check(objectOf("server" to handle, "transport" to checked).toString()) }
-        return HttpEndpoint { OpenHandle(this).also { listen(it, transport(http, it).with("mounted" to true)) } }
+        return HttpEndpoint(http.writeTimeout) { OpenHandle(this).also { listen(it, transport(http, it).with("mounted" to true)) } }
     }
 
     /** Checks the server's store, and returns what is wrong with it. This takes a few seconds. */
@@ -405,4 +409,8 @@ public class Server internal constructor(
 }
 
 /** How to serve HTTP: its options, and what verifies access tokens if [auth] is set. */
-internal class Http(val options: JsonObject, val auth: JsonObject?, val verify: Handler?)
+internal class Http(val options: JsonObject, val auth: JsonObject?, val verify: Handler?) {
+    /** The option, with the core's default. */
+    val writeTimeout: Duration
+        get() = (options["writeTimeoutMs"] as? JsonPrimitive)?.longOrNull?.milliseconds?.coerceAtLeast(1.milliseconds) ?: 1.minutes
+}
