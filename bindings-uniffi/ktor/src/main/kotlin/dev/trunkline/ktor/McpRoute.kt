@@ -15,9 +15,11 @@ import io.ktor.server.application.ApplicationCall
 import io.ktor.server.application.ApplicationStopPreparing
 import io.ktor.server.application.ApplicationStopped
 import io.ktor.server.application.MissingApplicationPluginException
+import io.ktor.server.application.createRouteScopedPlugin
+import io.ktor.server.application.hooks.CallSetup
 import io.ktor.server.application.install
 import io.ktor.server.application.plugin
-import io.ktor.server.http.HttpRequestLifecycle
+import io.ktor.server.http.HttpRequestCloseHandlerKey
 import io.ktor.server.http.content.HttpStatusCodeContent
 import io.ktor.server.request.httpMethod
 import io.ktor.server.request.httpVersion
@@ -25,12 +27,15 @@ import io.ktor.server.request.receiveChannel
 import io.ktor.server.request.uri
 import io.ktor.server.response.respond
 import io.ktor.server.routing.Route
+import io.ktor.server.routing.RoutingPipelineCall
 import io.ktor.server.routing.application
 import io.ktor.server.routing.route
 import io.ktor.utils.io.ByteReadChannel
 import io.ktor.utils.io.ByteWriteChannel
+import io.ktor.utils.io.InternalAPI
 import io.ktor.utils.io.readAvailable
 import io.ktor.utils.io.writeFully
+import kotlinx.coroutines.cancel
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.emptyFlow
 import kotlinx.coroutines.flow.flow
@@ -46,8 +51,9 @@ import kotlinx.coroutines.runBlocking
  * }
  * ```
  *
- * A client that disconnects is noticed at once under Netty and CIO, and at the next write under other engines: on
- * streams, within `keepAlive` of the server.
+ * A client that disconnects is noticed at once under Netty and CIO, and at the next write under other engines and
+ * under CIO after `Connection: close`: on streams, within `keepAlive` of the server. One that reads nothing is noticed
+ * after `writeTimeout`.
  *
  * @throws dev.trunkline.InvalidArgumentException if an option is invalid.
  */
@@ -65,12 +71,32 @@ public fun Route.mcp(endpoint: HttpEndpoint) {
     application.monitor.subscribe(ApplicationStopped) { runBlocking { endpoint.close() } }
     route("{...}") {
         try {
-            plugin(HttpRequestLifecycle)
+            plugin(Disconnection)
         } catch (_: MissingApplicationPluginException) {
-            install(HttpRequestLifecycle) { cancelCallOnClose = true }
+            install(Disconnection)
         }
         handle { endpoint.handle(requestOf(call)).use { respond(call, it) } }
     }
+}
+
+/**
+ * Cancels a request whose client has disconnected, as the plugin `HttpRequestLifecycle` does. But CIO also reports the
+ * end of a connection once it has read the last request of it, which often says `Connection: close`. Its client still
+ * waits.
+ */
+@OptIn(InternalAPI::class)
+private val Disconnection = createRouteScopedPlugin("McpDisconnection") {
+    on(CallSetup) { call ->
+        val engineCall = (call as? RoutingPipelineCall)?.engineCall ?: call
+        val isUnknown = isLast(call) && engineCall.javaClass.name.startsWith(CIO)
+        call.attributes.put(HttpRequestCloseHandlerKey) { if (!isUnknown) call.coroutineContext.cancel() }
+    }
+}
+
+/** Whether the connection ends with the response. */
+private fun isLast(call: ApplicationCall): Boolean {
+    val connection = call.request.headers[HttpHeaders.Connection].orEmpty().lowercase()
+    return "close" in connection || (call.request.httpVersion == "HTTP/1.0" && "keep-alive" !in connection)
 }
 
 private suspend fun requestOf(call: ApplicationCall): HttpRequest {
@@ -114,7 +140,9 @@ private fun ByteReadChannel.chunks(): Flow<ByteArray> = flow {
 
 private suspend fun respond(call: ApplicationCall, response: HttpResponse) {
     // A plugin, such as that for CORS, may have set it. It has one value.
-    val own = OWN + listOf(HttpHeaders.AccessControlAllowOrigin).filter { it in call.response.headers }
+    val others = listOf(HttpHeaders.AccessControlAllowOrigin).filter { it in call.response.headers }
+    // HTTP/2 forbids it.
+    val own = OWN + others + if (isHttp1(call)) emptyList() else listOf(HttpHeaders.Connection)
     for ((name, value) in response.headers) {
         if (own.none { it.equals(name, ignoreCase = true) }) call.response.headers.append(name, value, safeOnly = false)
     }
@@ -135,5 +163,8 @@ private fun HttpResponse.header(name: String) = headers.firstOrNull { it.first.e
 
 /** Headers that are parameters of a response. */
 private val OWN = listOf(HttpHeaders.ContentType, HttpHeaders.ContentLength)
+
+/** The package of the engine. */
+private const val CIO = "io.ktor.server.cio."
 
 private const val CHUNK = 65_536
