@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
@@ -29,7 +30,8 @@ import org.jspecify.annotations.Nullable;
  * {@code web.xml} without {@code async-supported}, each of them occupies one.
  *
  * <p>A client that disconnects is noticed at the next write: on streams, within {@code keepAlive}
- * of the server. One that stops reading is disconnected by the timeout of the container.
+ * of the server. One that stops reading is disconnected after the option {@code writeTimeout}, or
+ * by the container if that occupies a thread.
  */
 public final class McpServlet extends HttpServlet {
   private static final long serialVersionUID = 1;
@@ -85,7 +87,7 @@ public final class McpServlet extends HttpServlet {
         request.getInputStream(),
         captured(),
         (status, headers, isEmpty) -> {
-          start(response, status, headers);
+          start(response, isHttp1(request), status, headers);
           response.flushBuffer();
           return response.getOutputStream();
         });
@@ -105,7 +107,7 @@ public final class McpServlet extends HttpServlet {
             headersOf(request),
             request.getInputStream(),
             captured(),
-            new Output(response));
+            new Output(response, isHttp1(request)));
     context.addListener(new Disconnection(handled));
     handled.whenComplete(
         (nothing, failure) -> {
@@ -134,7 +136,8 @@ public final class McpServlet extends HttpServlet {
 
   private static void end(
       AsyncContext context, HttpServletRequest request, @Nullable Throwable failure) {
-    if (failure == null) {
+    if (failure == null || failure instanceof CancellationException) {
+      // A client that has disconnected is no failure for the container to log.
       context.complete();
     } else {
       request.setAttribute(FAILURE, failure);
@@ -149,17 +152,28 @@ public final class McpServlet extends HttpServlet {
         headers.add(Map.entry(name.toLowerCase(Locale.ROOT), value));
       }
     }
-    if (request.getHeader("host") == null && !request.getProtocol().startsWith("HTTP/1")) {
+    if (request.getHeader("host") == null && !isHttp1(request)) {
       // In HTTP/2, the host is no header.
       headers.add(Map.entry("host", request.getServerName() + ":" + request.getServerPort()));
     }
     return headers;
   }
 
+  private static boolean isHttp1(HttpServletRequest request) {
+    return request.getProtocol().startsWith("HTTP/1");
+  }
+
   private static void start(
-      HttpServletResponse response, int status, List<Map.Entry<String, String>> headers) {
+      HttpServletResponse response,
+      boolean isHttp1,
+      int status,
+      List<Map.Entry<String, String>> headers) {
     response.setStatus(status);
     for (var header : headers) {
+      if (header.getKey().equals("connection") && !isHttp1) {
+        // HTTP/2 forbids it.
+        continue;
+      }
       // A filter may have set some. These have one value.
       BiConsumer<String, String> add =
           SINGLE.contains(header.getKey()) ? response::setHeader : response::addHeader;
@@ -175,6 +189,7 @@ public final class McpServlet extends HttpServlet {
   /** Writes a response without blocking a thread. */
   private static final class Output implements JvmEndpoint.Output, WriteListener {
     private final HttpServletResponse response;
+    private final boolean isHttp1;
     private @Nullable ServletOutputStream output;
 
     /** What waits until the container accepts more, and why it will not. */
@@ -182,13 +197,14 @@ public final class McpServlet extends HttpServlet {
 
     private @Nullable Throwable failure;
 
-    Output(HttpServletResponse response) {
+    Output(HttpServletResponse response, boolean isHttp1) {
       this.response = response;
+      this.isHttp1 = isHttp1;
     }
 
     @Override
     public void start(int status, List<Map.Entry<String, String>> headers) {
-      McpServlet.start(response, status, headers);
+      McpServlet.start(response, isHttp1, status, headers);
     }
 
     @Override
