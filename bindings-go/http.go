@@ -76,6 +76,8 @@ func (listener *Listener) serve(writer http.ResponseWriter, request *http.Reques
 	defer forget(data)
 	started, err := listener.start(request, data)
 	if err != nil {
+		// The server was closed: another process may serve a new connection.
+		writer.Header().Set("Connection", "close")
 		http.Error(writer, "Service Unavailable", http.StatusServiceUnavailable)
 		return
 	}

@@ -68,7 +68,7 @@ type zippedWriter struct {
 }
 
 func (writer zippedWriter) Write(data []byte) (int, error) { return writer.zip.Write(data) }
-func (writer zippedWriter) Unwrap() http.ResponseWriter     { return writer.ResponseWriter }
+func (writer zippedWriter) Unwrap() http.ResponseWriter    { return writer.ResponseWriter }
 func (writer zippedWriter) FlushError() error {
 	if err := writer.zip.Flush(); err != nil {
 		return err
@@ -516,6 +516,10 @@ var mountPlays = map[string]mountPlay{
 		site.released.happen()
 		text := <-called
 		site.await(closed, "the end of the server")
+		// A client must not keep a connection to a server that serves no more.
+		if later, _ := site.post(site.client(false), "echo"); later.StatusCode != http.StatusServiceUnavailable || !later.Close {
+			t.Error(later.Status, later.Close)
+		}
 		connection := "keep-alive"
 		if meanwhile.Close {
 			connection = "close"
