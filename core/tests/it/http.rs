@@ -3,6 +3,7 @@
 mod admission;
 mod faulty_store;
 mod health;
+mod mounts;
 mod resumption;
 mod sse;
 mod streamable;
