@@ -120,7 +120,7 @@ final class Annotated {
     requireStrings("resource " + name, "string", "array");
     for (var member : members()) {
       var variable = Pattern.compile("[{,+#./;?&]" + Pattern.quote(member.name()) + "[,*:}]");
-      if (!member.isOptional() && !variable.matcher(resource.uri()).find()) {
+      if (member.isRequired() && !variable.matcher(resource.uri()).find()) {
         throw new InvalidArgumentException(
             "resource " + name + ": the URI has no variable " + member.name());
       }
@@ -141,7 +141,7 @@ final class Annotated {
       arguments.add(
           new PromptArgument(member.name())
               .withDescription(member.description())
-              .withRequired(!member.isOptional()));
+              .withRequired(member.isRequired()));
     }
     return server.prompt(
         name,

@@ -1,35 +1,40 @@
 package dev.trunkline.java;
 
-import com.fasterxml.jackson.core.type.TypeReference;
-import com.fasterxml.jackson.databind.JsonMappingException;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.exc.UnrecognizedPropertyException;
 import java.lang.reflect.Type;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tools whose arguments and results are classes of Jackson 2, which the program adds: its
- * annotations, modules and naming strategy apply to the JSON and to its schema.
+ * Tools whose arguments and results are classes of Jackson, which the program adds: {@link
+ * Jackson3} or {@link Jackson2}. Its annotations, modules and naming strategy apply to the JSON and
+ * to its schema.
  *
  * <pre>{@code
- * var jackson = new Jackson(new ObjectMapper());
+ * var jackson = new Jackson3(new JsonMapper());
  * jackson.tool(server, "forecast", "Tells tomorrow's weather", Place.class, Weather.class, (context, place) -> weatherOf(place));
  * }</pre>
  */
-public final class Jackson {
-  private static final TypeReference<Map<String, Object>> OBJECT = new TypeReference<>() {};
+public abstract class Jackson {
+  Jackson() {}
 
-  private final ObjectMapper mapper;
+  /** Returns the JSON Schema of a type. */
+  public abstract Map<String, Object> schema(Type type);
 
-  /** Reads and writes with a mapper. */
-  public Jackson(ObjectMapper mapper) {
-    this.mapper = mapper;
-  }
+  /** Returns the schema of arguments with these names. */
+  abstract Map<String, Object> schemaOf(List<RecordCodec.Member> parameters);
+
+  /**
+   * Converts between a value and its JSON.
+   *
+   * @throws IllegalArgumentException if it does not fit. The message names its path, if it has one.
+   */
+  abstract <T extends @Nullable Object> T convert(@Nullable Object value, Type type);
 
   /**
    * Adds the annotated methods of an object, as {@link Server#add} does: the types of their
@@ -82,7 +87,8 @@ public final class Jackson {
         null,
         options,
         (context, body) ->
-            written(handler.handle(context, Handling.read(() -> read(body, arguments)))));
+            written(
+                handler.handle(context, Handling.read(() -> this.<A>convert(body, arguments)))));
   }
 
   /** Adds a tool with parameters. */
@@ -106,7 +112,7 @@ public final class Jackson {
     return server.<Map<String, Object>>tool(
         name,
         description,
-        () -> new JacksonSchema(mapper).of(parameters),
+        () -> schemaOf(parameters),
         Map.class,
         null,
         "object".equals(output.get("type"))
@@ -118,20 +124,15 @@ public final class Jackson {
   /** Calls a tool, and returns its structured content. */
   public <T> T callTool(
       ConnectedClient client, String name, @Nullable Object arguments, Class<T> result) {
-    var given = arguments == null ? null : mapper.convertValue(arguments, OBJECT);
+    var given = arguments == null ? null : this.<Map<String, Object>>convert(arguments, Map.class);
     var content = client.callTool(name, given, Map.class);
-    return ConnectedClient.structured(result, () -> mapper.convertValue(content, result));
-  }
-
-  /** Returns the JSON Schema of a type. */
-  public Map<String, Object> schema(Type type) {
-    return new JacksonSchema(mapper).of(mapper.constructType(type));
+    return ConnectedClient.structured(result, () -> this.<T>convert(content, result));
   }
 
   /** Reads an argument. */
   @Nullable Object read(RecordCodec.Member parameter, Map<String, Object> arguments) {
     try {
-      return read(arguments.get(parameter.name()), parameter.type());
+      return convert(parameter.given(arguments), parameter.type());
     } catch (IllegalArgumentException reason) {
       var message = reason.getMessage();
       throw new IllegalArgumentException(
@@ -139,29 +140,14 @@ public final class Jackson {
     }
   }
 
-  private <A> A read(@Nullable Object json, Type type) {
-    try {
-      return mapper.convertValue(json, mapper.constructType(type));
-    } catch (IllegalArgumentException reason) {
-      throw reason.getCause() instanceof JsonMappingException cause
-          ? new IllegalArgumentException(messageOf(cause), reason)
-          : reason;
-    }
-  }
-
   /** Says what is wrong and where. Jackson's own messages name classes. */
-  private static String messageOf(JsonMappingException thrown) {
-    var path = new StringBuilder();
-    for (var step : thrown.getPath()) {
-      path.append('/').append(step.getFieldName() == null ? step.getIndex() : step.getFieldName());
-    }
+  static String messageOf(Stream<Object> path, boolean isUnknown, @Nullable Throwable cause) {
+    var steps = path.map(step -> "/" + step).collect(Collectors.joining());
     var problem =
-        thrown instanceof UnrecognizedPropertyException
+        isUnknown
             ? "it is not allowed"
-            : thrown.getCause() instanceof RuntimeException cause
-                ? cause.getMessage()
-                : "it is not valid";
-    return path.isEmpty() ? problem : path + ": " + problem;
+            : cause instanceof RuntimeException ? Failures.messageOf(cause) : "it is not valid";
+    return steps.isEmpty() ? problem : steps + ": " + problem;
   }
 
   /** The JSON of a value, unless it is one of this library. */
@@ -173,6 +159,6 @@ public final class Jackson {
             || value instanceof byte[]
             || value instanceof List<?> list && list.stream().anyMatch(Returns::isPart)
             || Returns.isForm(value.getClass());
-    return isOwn ? value : mapper.convertValue(value, Object.class);
+    return isOwn ? value : convert(value, Object.class);
   }
 }

@@ -22,7 +22,8 @@ final class RecordCodec {
       boolean isOneOrList,
       boolean isOfModel,
       @Nullable String description,
-      Constraints constraints) {
+      Constraints constraints,
+      @Nullable Object fallback) {
     /** The member of a record with type arguments. */
     Member of(Generic record) {
       var resolved = record.resolve(type);
@@ -33,11 +34,23 @@ final class RecordCodec {
           isOneOrList,
           isOfModel,
           description,
-          constraints);
+          constraints,
+          fallback);
+    }
+
+    /** Whether it must be there. */
+    boolean isRequired() {
+      return !isOptional && fallback == null;
+    }
+
+    /** Its JSON in an object, or else its default. */
+    @Nullable Object given(Map<String, Object> object) {
+      var json = object.get(name);
+      return json == null ? fallback : json;
     }
 
     @Nullable Object read(Map<String, Object> object) {
-      var json = object.get(name);
+      var json = given(object);
       if (json == null && isOfModel && type == boolean.class) {
         return false;
       } else if (json == null && !isOptional && !isOfModel && type != Object.class) {
@@ -144,14 +157,17 @@ final class RecordCodec {
             || annotations.stream()
                 .anyMatch(
                     annotation -> annotation.annotationType().getSimpleName().equals("Nullable"));
+    var json = name == null ? own : name.value();
+    var fallback = element.getAnnotation(Default.class);
     return new Member(
-        name == null ? own : name.value(),
+        json,
         type,
         isOptional,
         element.isAnnotationPresent(Model.OneOrList.class),
         element instanceof RecordComponent component
             && component.getDeclaringRecord().isAnnotationPresent(Model.class),
         description == null ? null : description.value(),
-        new Constraints(annotations, annotated));
+        new Constraints(annotations, annotated),
+        fallback == null ? null : Failures.at(json, () -> Defaults.of(fallback.value(), type)));
   }
 }

@@ -245,15 +245,36 @@ class Schema {
   private Map<String, Object> object(List<RecordCodec.Member> members) {
     var object = Json.object("type", "object", "properties", Map.of());
     for (var member : members) {
-      var schema = Failures.at(member.name(), () -> type(member.type()));
+      var schema = Failures.at(member.name(), () -> checked(member));
       member.constraints().addTo(schema);
-      var isOptional = member.isOptional();
-      property(object, member.name(), schema, isOptional, !isOptional, member.description());
+      member(object, member, schema);
     }
     if (isRead) {
       object.put("additionalProperties", false);
     }
     return object;
+  }
+
+  private Map<String, Object> checked(RecordCodec.Member member) {
+    if (member.fallback() != null) {
+      Defaults.check(member);
+    }
+    return type(member.type());
+  }
+
+  /** Adds the property of a member to the schema of an object. */
+  static void member(
+      Map<String, Object> object, RecordCodec.Member member, Map<String, Object> schema) {
+    var isRequired = member.isRequired();
+    property(object, member.name(), schema, member.isOptional(), isRequired, member.description());
+    setDefault(object, member.name(), member.fallback());
+  }
+
+  /** Adds the default of a property, if it has one. */
+  static void setDefault(Map<String, Object> object, String name, @Nullable Object value) {
+    if (value != null) {
+      Mapper.objectOf(Mapper.objectOf(object.get("properties")).get(name)).put("default", value);
+    }
   }
 
   /** Adds a property to the schema of an object. */

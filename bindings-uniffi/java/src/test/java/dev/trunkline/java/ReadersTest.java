@@ -39,7 +39,7 @@ class ReadersTest {
   private static final Row[] CASES = Json.read(READERS.get("cases"), Row[].class);
   private static final Row[] REFUSED = Json.read(READERS.get("refused"), Row[].class);
   private static final Jackson JACKSON =
-      new Jackson(
+      new Jackson2(
           new ObjectMapper().configure(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES, false));
 
   /** Tools that get their arguments in different ways. */

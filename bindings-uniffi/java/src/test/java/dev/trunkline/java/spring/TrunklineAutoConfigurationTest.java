@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.PropertyNamingStrategies;
 import dev.trunkline.java.Client;
 import dev.trunkline.java.InvalidArgumentException;
 import dev.trunkline.java.Jackson;
+import dev.trunkline.java.Jackson2;
 import dev.trunkline.java.McpTool;
 import dev.trunkline.java.Server;
 import dev.trunkline.java.SubscriptionFilter;
@@ -174,7 +175,7 @@ class TrunklineAutoConfigurationTest {
   static class WithJackson {
     @Bean
     Jackson jackson() {
-      return new Jackson(
+      return new Jackson2(
           new ObjectMapper().setPropertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE));
     }
 

@@ -27,8 +27,8 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Writes the JSON Schema of a type as Jackson's serializers describe it. */
-final class JacksonSchema extends Schema {
+/** Writes the JSON Schema of a type as the serializers of Jackson 2 describe it. */
+final class Jackson2Schema extends Schema {
   /** What leaves out only null. */
   private static final Set<Include> WHOLE =
       Set.of(Include.ALWAYS, Include.USE_DEFAULTS, Include.NON_NULL);
@@ -36,7 +36,7 @@ final class JacksonSchema extends Schema {
   private final ObjectMapper mapper;
   private final SerializerProvider provider;
 
-  JacksonSchema(ObjectMapper mapper) {
+  Jackson2Schema(ObjectMapper mapper) {
     super(false);
     this.mapper = mapper;
     provider = mapper.getSerializerProviderInstance();
@@ -53,8 +53,7 @@ final class JacksonSchema extends Schema {
       var type = mapper.constructType(parameter.type());
       var schema = Failures.at(parameter.name(), () -> visited(null, type));
       parameter.constraints().addTo(schema);
-      var isOptional = parameter.isOptional();
-      property(object, parameter.name(), schema, isOptional, !isOptional, parameter.description());
+      member(object, parameter, schema);
     }
     object.put("additionalProperties", false);
     return whole(object);
@@ -177,6 +176,10 @@ final class JacksonSchema extends Schema {
     @Override
     public JsonStringFormatVisitor expectStringFormat(JavaType type) {
       schema.put("type", "string");
+      var codec = StringCodec.of(type.getRawClass());
+      if (codec != null) {
+        schema.putAll(codec.keywords());
+      }
       return new JsonStringFormatVisitor.Base() {
         @Override
         public void enumTypes(Set<String> names) {
@@ -209,9 +212,14 @@ final class JacksonSchema extends Schema {
       var serializer = own == null ? provider.findPrimaryPropertySerializer(type, property) : own;
       var name = property.getName();
       var value = Failures.at(name, () -> visited(serializer, type));
+      var config = mapper.getSerializationConfig();
+      if (property.findPropertyFormat(config, type.getRawClass()).hasPattern()) {
+        value.keySet().retainAll(Set.of("type"));
+      }
       var isNullable = !isRequired && !type.isPrimitive();
-      var description = property.getMetadata().getDescription();
-      Schema.property(schema, name, value, isNullable, isRequired, description);
+      var metadata = property.getMetadata();
+      Schema.property(schema, name, value, isNullable, isRequired, metadata.getDescription());
+      setDefault(schema, name, Defaults.ofJackson(metadata.getDefaultValue(), type.getRawClass()));
     }
 
     /** Components of records are required by the rule for records without Jackson. */
