@@ -149,7 +149,7 @@ internal class Handled<A, R>(
     private val result: KSerializer<R>?,
     private val handler: suspend Context.(A) -> R,
 ) {
-    val inputSchema: JsonObject = argumentsSchemaOf(arguments.descriptor)
+    val inputSchema: JsonObject = argumentsSchemaOf(arguments.descriptor).withDefaultsOf(arguments)
     val outputSchema: OutputSchema? = result?.let { OutputSchema(it.descriptor) }
 
     suspend fun run(context: Context, body: JsonElement): Answer {

@@ -4,6 +4,7 @@ import kotlinx.coroutines.runBlocking
 import kotlinx.serialization.Contextual
 import kotlinx.serialization.DeserializationStrategy
 import kotlinx.serialization.ExperimentalSerializationApi
+import kotlinx.serialization.KSerializer
 import kotlinx.serialization.SerialName
 import kotlinx.serialization.Serializable
 import kotlinx.serialization.json.JsonArray
@@ -268,6 +269,42 @@ class SchemaTest {
             }
         }
         server.close()
+    }
+
+    @Serializable
+    class Trip(
+        val city: String,
+        val system: System,
+        val from: Instant,
+        val stops: List<Code>,
+        val position: Position,
+        val days: Int = 7,
+        val unit: System = System.METRIC,
+        @SchemaKeywords("""{"default": ["b"]}""") val tags: List<String> = listOf("a"),
+        val code: Code = Code("xy"),
+        val title: String = "To $city",
+        val note: String? = null,
+        val other: String? = "none",
+    )
+
+    @Serializable
+    class Checked(val city: String, val days: Int = 7) {
+        init {
+            require(city.length > 1) { "city is too short" }
+        }
+    }
+
+    @Test
+    fun `the defaults of a class are in the schema of arguments`() {
+        fun defaultsOf(serializer: KSerializer<*>): Map<String, String> {
+            val schema = argumentsSchemaOf(serializer.descriptor).withDefaultsOf(serializer)
+            val properties = schema.getValue("properties") as JsonObject
+            return properties.filterValues { "default" in (it as JsonObject) }.mapValues { (it.value as JsonObject)["default"].toString() }
+        }
+        val expected = mapOf("days" to "7", "unit" to "\"metric\"", "tags" to "[\"b\"]", "code" to "\"xy\"", "other" to "\"none\"")
+        assertEquals(expected, defaultsOf(serializer<Trip>()))
+        // Its samples are refused.
+        assertEquals(mapOf(), defaultsOf(serializer<Checked>()))
     }
 
     @Test
