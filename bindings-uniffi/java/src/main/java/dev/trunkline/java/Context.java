@@ -4,6 +4,7 @@ import dev.trunkline.jvm.Jvm;
 import dev.trunkline.jvm.JvmCall;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -149,7 +150,8 @@ public final class Context extends ClientRequests {
     return described;
   }
 
-  Map<String, Object> proceed(@Nullable Map<String, Object> params) {
-    return call.proceed(params == null ? null : Mapper.objectOf(Mapper.write(params)));
+  Map<String, Object> proceed(
+      @Nullable Map<String, Object> params, @Nullable Consumer<Runnable> around) {
+    return call.proceed(params == null ? null : Mapper.objectOf(Mapper.write(params)), around);
   }
 }

@@ -52,10 +52,14 @@ public final class McpServlet extends HttpServlet {
   /**
    * A servlet whose handlers run with the context of the container's thread, such as the caller's
    * identity. Each request passes a task to {@code taskDecorator} on that thread. What it returns
-   * runs on the threads of the handlers, around each of them.
+   * runs on the threads of the handlers, around each of them. Middleware passes another one on its
+   * own thread for the handlers behind it. A batch runs the same one on several threads at once.
    *
    * <pre>{@code
-   * new McpServlet(endpoint, task -> new DelegatingSecurityContextRunnable(task));
+   * new McpServlet(endpoint, task -> {
+   *   var caller = SecurityContextHolder.getContext();
+   *   return () -> new DelegatingSecurityContextRunnable(task, caller).run();
+   * });
    * }</pre>
    */
   public McpServlet(HttpEndpoint endpoint, UnaryOperator<Runnable> taskDecorator) {
@@ -85,7 +89,7 @@ public final class McpServlet extends HttpServlet {
         request.getRemoteAddr(),
         headersOf(request),
         request.getInputStream(),
-        captured(),
+        this::captured,
         (status, headers, isEmpty) -> {
           start(response, isHttp1(request), status, headers);
           response.flushBuffer();
@@ -106,7 +110,7 @@ public final class McpServlet extends HttpServlet {
             request.getRemoteAddr(),
             headersOf(request),
             request.getInputStream(),
-            captured(),
+            this::captured,
             new Output(response, isHttp1(request)));
     context.addListener(new Disconnection(handled));
     handled.whenComplete(

@@ -1,6 +1,7 @@
 package dev.trunkline.java;
 
 import java.util.Map;
+import java.util.function.Consumer;
 
 /** A request on its way to a handler. */
 public final class MiddlewareRequest {
@@ -26,11 +27,16 @@ public final class MiddlewareRequest {
 
   /** Runs the rest of the request. */
   public Map<String, Object> next() {
-    return context.proceed(null);
+    return context.proceed(null, null);
   }
 
   /** Runs the rest of the request with other parameters. */
   public Map<String, Object> next(Map<String, Object> params) {
-    return context.proceed(params);
+    return context.proceed(params, null);
+  }
+
+  /** Runs the rest of the request, and its handlers within a task of {@code around}. */
+  Map<String, Object> next(Consumer<Runnable> around) {
+    return context.proceed(null, around);
   }
 }

@@ -39,6 +39,7 @@ import java.util.concurrent.Executor
 import java.util.concurrent.RejectedExecutionException
 import java.util.function.Consumer
 import java.util.function.Function
+import java.util.function.Supplier
 import kotlin.coroutines.AbstractCoroutineContextElement
 import kotlin.coroutines.CoroutineContext
 import kotlin.coroutines.EmptyCoroutineContext
@@ -190,17 +191,25 @@ internal fun Jvm.running(handler: JvmHandler): Handler = { body: JsonElement ->
     val surroundings = currentCoroutineContext()[Surroundings]
     runInterruptible {
         context.thread = Thread.currentThread()
-        val handle = { handler.handle(JvmCall(this@running, context), plain(body)) }
+        val handle = { handler.handle(JvmCall(this@running, context, surroundings), plain(body)) }
         if (surroundings == null) handle() else surroundings.around(handle)
     }.answer
 }
 
-/** Runs a task with what the program has captured on the thread of a request, such as its logging context. */
-internal class Surroundings(private val run: Consumer<Runnable>) : AbstractCoroutineContextElement(Key) {
+/** Runs tasks with what the program captures on the thread that creates this, such as its logging context. */
+internal class Surroundings(private val capture: Supplier<Consumer<Runnable>>) : AbstractCoroutineContextElement(Key) {
+    private val run = capture.get()
+
     fun <T : Any> around(work: () -> T): T {
         var result: T? = null
         run.accept { result = work() }
         return checkNotNull(result) { "the task decorator did not run its task" }
+    }
+
+    /** Those of this thread, which has entered these. What is captured may be unable to run on two threads at once. */
+    fun again(inner: Consumer<Runnable>?) = Surroundings {
+        val outer = capture.get()
+        if (inner == null) outer else Consumer { task -> outer.accept { inner.accept(task) } }
     }
 
     companion object Key : CoroutineContext.Key<Surroundings>

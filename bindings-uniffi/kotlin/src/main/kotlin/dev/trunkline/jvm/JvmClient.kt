@@ -16,6 +16,7 @@ import kotlinx.coroutines.cancel
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.sync.Mutex
 import kotlinx.coroutines.sync.withLock
+import kotlinx.coroutines.withContext
 import kotlinx.coroutines.yield
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
@@ -25,11 +26,16 @@ import java.util.concurrent.Executor
 import java.util.function.BiConsumer
 import java.util.function.Consumer
 import java.util.function.Function
+import kotlin.coroutines.EmptyCoroutineContext
 import kotlin.time.Duration.Companion.milliseconds
 
 /** The call that a handler answers. */
 @JvmSuppressWildcards
-internal class JvmCall internal constructor(private val jvm: Jvm, private val context: Context) {
+internal class JvmCall internal constructor(
+    private val jvm: Jvm,
+    private val context: Context,
+    private val surroundings: Surroundings? = null,
+) {
     public fun describe(): Map<String, Any?> = jvm.converting { members(Port.describe(context.ticket)) }
 
     /** What the lifespan of the server has opened. */
@@ -52,8 +58,13 @@ internal class JvmCall internal constructor(private val jvm: Jvm, private val co
     public fun once(name: String, work: Callable<Any?>): Any? =
         plain(jvm.blocking { context.once(name, JsonElement.serializer()) { jsonOf(work.call()) } })
 
-    /** Runs the rest of a request, for middleware. */
-    public fun proceed(params: Map<String, Any?>?): Map<String, Any?> = members(jvm.blocking { context.proceed(params?.let(::objectFrom)) })
+    /** Runs the rest of a request, for middleware, and its handlers within [around]. */
+    public fun proceed(params: Map<String, Any?>?, around: Consumer<Runnable>?): Map<String, Any?> {
+        val inner = surroundings?.again(around) ?: around?.let { Surroundings { it } }
+        return members(
+            jvm.blocking { withContext(inner ?: EmptyCoroutineContext) { context.proceed(params?.let(::objectFrom)) } },
+        )
+    }
 }
 
 /** A connection. */

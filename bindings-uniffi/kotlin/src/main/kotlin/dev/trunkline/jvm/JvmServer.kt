@@ -26,6 +26,7 @@ import java.util.concurrent.CompletableFuture
 import java.util.concurrent.Executor
 import java.util.function.BiConsumer
 import java.util.function.Consumer
+import java.util.function.Supplier
 import kotlin.time.Duration.Companion.milliseconds
 
 /** A server. */
@@ -132,7 +133,7 @@ internal class JvmEndpoint internal constructor(private val jvm: Jvm, private va
         public fun start(status: Int, headers: List<Map.Entry<String, String>>, isEmpty: Boolean): OutputStream
     }
 
-    /** Answers a request on this thread. [around] runs the handlers that it leads to. */
+    /** Answers a request on this thread. What [capture] returns runs the handlers that it leads to. */
     @Throws(IOException::class)
     public fun handle(
         method: String,
@@ -141,11 +142,11 @@ internal class JvmEndpoint internal constructor(private val jvm: Jvm, private va
         remoteAddress: String?,
         headers: List<Map.Entry<String, String>>,
         body: InputStream,
-        around: Consumer<Runnable>,
+        capture: Supplier<Consumer<Runnable>>,
         start: Start,
     ): Unit = jvm.blocking {
         val request = HttpRequest(method, path, headers.map { it.key to it.value }, body.chunks(), query, remoteAddress)
-        withContext(Surroundings(around)) { endpoint.handle(request) }.use { response ->
+        withContext(Surroundings(capture)) { endpoint.handle(request) }.use { response ->
             val output = start.start(response.status, response.headers.map { SimpleEntry(it.first, it.second) }, response.isEmpty)
             response.body.collect {
                 output.write(it)
@@ -170,11 +171,11 @@ internal class JvmEndpoint internal constructor(private val jvm: Jvm, private va
         remoteAddress: String?,
         headers: List<Map.Entry<String, String>>,
         body: InputStream,
-        around: Consumer<Runnable>,
+        capture: Supplier<Consumer<Runnable>>,
         output: Output,
     ): CompletableFuture<Void?> = jvm.future {
         val request = HttpRequest(method, path, headers.map { it.key to it.value }, body.chunks(), query, remoteAddress)
-        withContext(Surroundings(around)) { endpoint.handle(request) }.use { response ->
+        withContext(Surroundings(capture)) { endpoint.handle(request) }.use { response ->
             output.start(response.status, response.headers.map { SimpleEntry(it.first, it.second) })
             if (!response.isEmpty) {
                 // The headers, before the first chunk of a stream.

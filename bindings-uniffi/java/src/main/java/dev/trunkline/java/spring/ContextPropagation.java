@@ -9,6 +9,7 @@ import org.slf4j.MDC;
 import org.springframework.core.task.TaskDecorator;
 import org.springframework.core.task.support.ContextPropagatingTaskDecorator;
 import org.springframework.security.concurrent.DelegatingSecurityContextRunnable;
+import org.springframework.security.core.context.SecurityContextHolder;
 import org.springframework.util.ClassUtils;
 
 /** Makes the context of a request follow it from the thread of the web server to its handlers. */
@@ -68,7 +69,9 @@ final class ContextPropagation {
   private static final class Security implements TaskDecorator {
     @Override
     public Runnable decorate(Runnable task) {
-      return new DelegatingSecurityContextRunnable(task);
+      var captured = SecurityContextHolder.getContext();
+      // It can run only once at a time.
+      return () -> new DelegatingSecurityContextRunnable(task, captured).run();
     }
   }
 }

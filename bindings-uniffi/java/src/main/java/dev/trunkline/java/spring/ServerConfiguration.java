@@ -8,10 +8,12 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 
 /** The server with the features of beans, on any transport. */
 @Configuration(proxyBeanMethods = false)
 @EnableConfigurationProperties(TrunklineProperties.class)
+@Import(ObservationConfiguration.class)
 class ServerConfiguration {
   /** The server, if the program has none. */
   @Bean

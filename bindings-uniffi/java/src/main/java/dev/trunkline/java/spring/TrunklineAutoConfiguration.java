@@ -19,7 +19,7 @@ import org.springframework.core.task.TaskDecorator;
  */
 @AutoConfiguration
 @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.SERVLET)
-@Import(ServerConfiguration.class)
+@Import({ServerConfiguration.class, HttpObservationConfiguration.class})
 public class TrunklineAutoConfiguration {
   /** The endpoint, if the program has none. */
   @Bean

@@ -39,11 +39,13 @@ class ContextPropagationTest {
 
   @Configuration(proxyBeanMethods = false)
   static class WithCaller {
-    /** Its handlers share a thread, on which nothing may stay. */
+    /** Its handlers share two threads, one of them for middleware. Nothing may stay on them. */
     @Bean
     Server server() {
-      var thread = Executors.newSingleThreadExecutor();
-      return new Server("callers", "1.0", options -> options.executor(thread));
+      var threads = Executors.newFixedThreadPool(2);
+      var server = new Server("callers", "1.0", options -> options.executor(threads));
+      server.middleware((context, request) -> request.next());
+      return server;
     }
 
     /** As the filters of Spring Security, of tracing and of a program. */
