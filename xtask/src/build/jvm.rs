@@ -99,6 +99,11 @@ pub(crate) fn maven(workspace: &Workspace, goals: &[&str]) -> Command {
     maven
 }
 
+/// The archive of the package.
+pub(crate) fn classes(workspace: &Workspace) -> PathBuf {
+    HOME.folder(workspace).join("classes.jar")
+}
+
 /// The command line of a program.
 pub(crate) fn program(workspace: &Workspace, language: &str, name: &str) -> Vec<PathBuf> {
     let role = name.rsplit('-').next().unwrap_or_default();

@@ -296,6 +296,7 @@ pub(super) static JAVA: Entry = Entry {
             &[
                 "bindings-uniffi/java/",
                 "tests/fixtures/java/",
+                "tests/jvm-boms/",
                 "tests/peers/java/",
                 "tests/snippets/",
                 "docs/snippets/",
@@ -309,6 +310,13 @@ pub(super) static JAVA: Entry = Entry {
             &["core/", "bindings-uniffi/", "tests/fixtures/java/"],
             |workspace, _| jvm::tests(workspace, "java", "**/dev/trunkline/java/**/*Test"),
         ),
+        Step::new(
+            Turn::Beside,
+            "java with the BOMs of frameworks",
+            &["core/", "bindings-uniffi/", "tests/jvm-boms/"],
+            jvm::boms,
+        )
+        .long(),
     ],
     folders: &[
         "bindings-uniffi/native/",
