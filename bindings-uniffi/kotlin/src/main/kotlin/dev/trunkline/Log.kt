@@ -21,9 +21,12 @@ public class LogRecord internal constructor(
 private val toStandardError: (LogRecord) -> Unit =
     { record ->
         if (record.level == "error" || record.level == "warn") {
-            writeStderr("[${record.target}] ${record.level}: ${record.message}\n")
+            write("[${record.target}] ${record.level}: ${record.message}\n")
         }
     }
+
+/** Without the native library, a slow reader of standard error blocks. */
+private fun write(text: String) = if (isShutDown) System.err.print(text) else writeStderr(text)
 
 /** Receives the records of the library's log; by default, warnings and errors go to standard error. */
 @Volatile
@@ -31,7 +34,7 @@ public var logger: (LogRecord) -> Unit = toStandardError
 
 /** Receives a record of the core on the thread of the port, which a logger of the program must not block. */
 internal fun receive(record: LogRecord) {
-    if (logger == toStandardError) log(record) else queue.trySend(record)
+    if (logger == toStandardError) log(record) else queue.value.trySend(record)
 }
 
 internal fun log(record: LogRecord) {
@@ -39,7 +42,7 @@ internal fun log(record: LogRecord) {
         logger(record)
     } catch (error: Throwable) {
         toStandardError(record)
-        writeStderr("[trunkline] error: the logger failed: $error\n")
+        write("[trunkline] error: the logger failed: $error\n")
     }
 }
 
@@ -63,10 +66,16 @@ internal fun describe(error: Throwable): String = try {
 }
 
 /** Records for a logger of the program, in order. If it is too slow, the oldest are dropped. */
-private val queue by lazy {
-    Channel<LogRecord>(KEPT_RECORDS, BufferOverflow.DROP_OLDEST).also { records ->
-        thread(isDaemon = true, name = "trunkline-log") { runBlocking { for (record in records) log(record) } }
+private val queue =
+    lazy {
+        Channel<LogRecord>(KEPT_RECORDS, BufferOverflow.DROP_OLDEST).also { records ->
+            thread(isDaemon = true, name = "trunkline-log") { runBlocking { for (record in records) log(record) } }
+        }
     }
+
+/** Ends the thread of the queue, if there is one. */
+internal fun shutDownLog() {
+    if (queue.isInitialized()) queue.value.close()
 }
 
 private const val MOST_CHARACTERS = 16_384

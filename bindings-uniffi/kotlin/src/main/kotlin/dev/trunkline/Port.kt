@@ -1,7 +1,10 @@
 package dev.trunkline
 
+import com.sun.jna.Native
 import dev.trunkline.internal.Event
+import dev.trunkline.internal.IntegrityCheckingUniffiLib
 import dev.trunkline.internal.OptionNames
+import dev.trunkline.internal.UniffiLib
 import dev.trunkline.internal.version
 import dev.trunkline.internal.writeStderr
 import kotlinx.coroutines.Job
@@ -17,9 +20,24 @@ import kotlin.coroutines.CoroutineContext
 import kotlin.coroutines.EmptyCoroutineContext
 import dev.trunkline.internal.Port as NativePort
 
+private val port = lazy { loaded(::ProcessPort) }
+
+@Volatile
+internal var isShutDown = false
+    private set
+
 /** The port of this process. Each use fails in the same way if the native library cannot be loaded. */
 @Suppress("ktlint:standard:property-naming")
-internal val Port: ProcessPort by lazy { loaded(::ProcessPort) }
+internal val Port: ProcessPort
+    get() = if (isShutDown) throw ClosedException("the library has been shut down") else port.value
+
+/** Ends the port, if there is one. Returns whether this was the first call. */
+internal fun shutDownPort(): Boolean = synchronized(port) {
+    if (isShutDown) return false
+    isShutDown = true
+    if (port.isInitialized()) port.value.end()
+    true
+}
 
 /** A port, and the thread that drains its queue. `docs/bridge.md` describes the events. */
 internal class ProcessPort {
@@ -49,9 +67,11 @@ internal class ProcessPort {
 
     private val loop = thread(isDaemon = true, name = "trunkline") { receive() }
 
+    private val hook = thread(start = false, name = "trunkline-exit") { exit() }
+
     init {
         // After the last one has ended, the process exits. While it does, no other can be added.
-        runCatching { Runtime.getRuntime().addShutdownHook(thread(start = false, name = "trunkline-exit") { exit() }) }
+        runCatching { Runtime.getRuntime().addShutdownHook(hook) }
     }
 
     /** Registers a server or one of its features, with what answers its calls, by their names. */
@@ -202,6 +222,18 @@ internal class ProcessPort {
         }
     }
 
+    /** Ends the port, and frees what other parts of the process know of it. */
+    fun end() {
+        // While the process exits, none can be removed.
+        runCatching { Runtime.getRuntime().removeShutdownHook(hook) }
+        telemetry?.close()
+        core.close(NONE, 0u)
+        loop.join(EXIT_MS)
+        core.destroy()
+        // JNA refers to the methods that it has registered.
+        listOf(IntegrityCheckingUniffiLib::class.java, UniffiLib::class.java).filter(Native::registered).forEach(Native::unregister)
+    }
+
     /** The JVM ignores further signals while it exits. */
     private fun haltAtNextSignal() {
         for (name in listOf("INT", "TERM")) {
@@ -215,7 +247,7 @@ internal class ProcessPort {
         const val FOREVER_MS = 3_600_000u
         const val PAUSE_MS = 100L
 
-        /** Maximum time that the exit of the process waits for the port to close. */
+        /** Maximum time that the exit of the process, or of the library, waits for the port to close. */
         const val EXIT_MS = 2000L
 
         /** Added to the number of the signal in the status of a process, as shells do. */

@@ -26,7 +26,7 @@ internal class Telemetry(private val core: NativePort) {
     /** By number: the spans of openings, notifications, and requests that have reached a handler. */
     private val spans = ConcurrentHashMap<Long, Span>()
     private val histograms = ConcurrentHashMap<String, DoubleHistogram>()
-    private val measured = ConcurrentHashMap.newKeySet<String>()
+    private val measured = ConcurrentHashMap<String, AutoCloseable>()
 
     /** Makes the span of a call current in its coroutine; null if the call is not observed. */
     fun ofCall(ticket: ULong): CoroutineContext.Element? {
@@ -69,17 +69,22 @@ internal class Telemetry(private val core: NativePort) {
     /** Reports the load of the servers whenever the program collects metrics. */
     fun measureLoad() {
         val meter = GlobalOpenTelemetry.getMeter(NAME)
-        for (one in measurements().filter { measured.add(it.name) }) {
-            val report = { load: ObservableLongMeasurement ->
-                load.record(measurements().firstOrNull { it.name == one.name }?.value ?: 0L)
-            }
-            if (one.monotonic) {
-                meter.counterBuilder(one.name).setDescription(one.description).setUnit(one.unit).buildWithCallback(report)
-            } else {
-                meter.upDownCounterBuilder(one.name).setDescription(one.description).setUnit(one.unit).buildWithCallback(report)
+        for (one in measurements()) {
+            measured.computeIfAbsent(one.name) {
+                val report = { load: ObservableLongMeasurement ->
+                    load.record(measurements().firstOrNull { it.name == one.name }?.value ?: 0L)
+                }
+                if (one.monotonic) {
+                    meter.counterBuilder(one.name).setDescription(one.description).setUnit(one.unit).buildWithCallback(report)
+                } else {
+                    meter.upDownCounterBuilder(one.name).setDescription(one.description).setUnit(one.unit).buildWithCallback(report)
+                }
             }
         }
     }
+
+    /** Reports the load no longer. */
+    fun close(): Unit = measured.values.forEach { it.close() }
 
     private fun measurements(): List<Measurement> =
         core.measurements()?.let { json.decodeFromString<Map<String, List<Measurement>>>(it)["measurements"] }.orEmpty()

@@ -2,6 +2,7 @@ package dev.trunkline.java;
 
 import dev.trunkline.jvm.Jvm;
 import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import org.jspecify.annotations.Nullable;
 
@@ -11,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  * @param <O> The class of the options.
  */
 public abstract class ExecutorSettings<O> extends Options<O> {
-  private static final Executor DEFAULT = virtual();
+  private static final ExecutorService THREADS = virtual();
+  private static final Executor DEFAULT = THREADS;
 
   Executor executor = DEFAULT;
 
@@ -26,13 +28,19 @@ public abstract class ExecutorSettings<O> extends Options<O> {
     return self();
   }
 
+  /** Ends the threads that are idle, and the others after their handlers. */
+  static void shutdown() {
+    THREADS.shutdown();
+  }
+
   /**
    * Virtual threads, which Java has since 21. Before, there are as many threads as the core admits
    * calls.
    */
-  private static Executor virtual() {
+  private static ExecutorService virtual() {
     try {
-      return (Executor) Executors.class.getMethod("newVirtualThreadPerTaskExecutor").invoke(null);
+      return (ExecutorService)
+          Executors.class.getMethod("newVirtualThreadPerTaskExecutor").invoke(null);
     } catch (ReflectiveOperationException older) {
       return Executors.newCachedThreadPool(
           task -> {
