@@ -178,8 +178,7 @@ final class Mapper {
   private static @Nullable Object plain(Object json, Class<?> type) {
     if (type.isInstance(json) || type == boolean.class && json instanceof Boolean) {
       return json;
-    } else if (json instanceof Number number
-        && (type.isPrimitive() || Number.class.isAssignableFrom(type))) {
+    } else if (json instanceof Number number && Number.class.isAssignableFrom(boxed(type))) {
       return number(number, type);
     } else if (type == Duration.class && json instanceof Number number) {
       return Duration.ofMillis((Long) number(number, Long.class));

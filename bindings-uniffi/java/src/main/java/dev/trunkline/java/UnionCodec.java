@@ -77,14 +77,9 @@ final class UnionCodec {
   }
 
   @Nullable Object read(Map<String, Object> object) {
-    for (var variant : variants.entrySet()) {
-      var isIt =
-          tag.isEmpty()
-              ? object.get(variant.getKey()) != null
-              : variant.getKey().equals(object.get(tag));
-      if (isIt) {
-        return RecordCodec.of(variant.getValue()).read(object, Generic.of(variant.getValue()));
-      }
+    var found = tag.isEmpty() ? ofMembers(object) : variants.get(object.get(tag));
+    if (found != null) {
+      return RecordCodec.of(found).read(object, Generic.of(found));
     }
     if (isOpen) {
       return new OtherContent(object);
@@ -92,5 +87,16 @@ final class UnionCodec {
     var member = tag.isEmpty() ? "one of the members " : "the member " + tag + " with one of ";
     throw new IllegalArgumentException(
         "a " + type.getSimpleName() + " needs " + member + String.join(", ", variants.keySet()));
+  }
+
+  /** The record whose member the object has. With the members of several, the last one. */
+  private @Nullable Class<?> ofMembers(Map<String, Object> object) {
+    Class<?> found = null;
+    for (var variant : variants.entrySet()) {
+      if (object.get(variant.getKey()) != null) {
+        found = variant.getValue();
+      }
+    }
+    return found;
   }
 }

@@ -65,8 +65,11 @@ class MapperTest {
     assertEquals(Duration.ofMillis(2), read.time());
   }
 
+  record Flag(boolean on) {}
+
   @Test
   void whatDoesNotFitIsNamedWithItsPath() {
+    assertMessage("on: it must be a boolean, and is a number", "{\"on\":1}", Flag.class);
     assertMessage(
         "children[0].name: it must be a string, and is a number",
         "{\"name\":\"a\",\"children\":[{\"name\":5}]}",

@@ -760,8 +760,8 @@ internal object ResourceContentsSerializer : UnionSerializer<ResourceContents>("
 
     override fun serializerOf(json: JsonObject): KSerializer<out ResourceContents> =
         when {
-            "text" in json -> TextResourceContents.serializer()
             "blob" in json -> BlobResourceContents.serializer()
+            "text" in json -> TextResourceContents.serializer()
             else -> throw SerializationException("not a ResourceContents")
         }
 }
