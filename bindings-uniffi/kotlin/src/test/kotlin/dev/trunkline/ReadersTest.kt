@@ -95,8 +95,6 @@ class ReadersTest {
     @AfterAll
     fun close() = runBlocking { server.close() }
 
-    private fun table(name: String): JsonElement = Json.parseToJsonElement(Path.of("../../tests", name).readText())
-
     private fun rows(name: String): List<Row> = Json.decodeFromJsonElement(readers.getValue(name))
 
     /** Compares what was seen, or the error instead of it, with what may be. */
@@ -219,26 +217,5 @@ class ReadersTest {
             }
             Client.connect(Scripted(mapOf(*results)), options).use { work(it) }
         }
-    }
-
-    /** A server that answers `initialize`, and other methods with texts. */
-    private class Scripted(private val results: Map<String, String>) : Transport {
-        private val hello =
-            """{"protocolVersion": "2025-11-25", "serverInfo": {"name": "scripted", "version": "1"},
-            "capabilities": {"tools": {}, "resources": {}, "prompts": {}, "completions": {}}}"""
-        private val answers = Channel<String>(Channel.UNLIMITED)
-
-        override suspend fun connect() = Unit
-
-        override suspend fun send(message: String) {
-            val request = Json.parseToJsonElement(message).jsonObject
-            val id = request["id"] ?: return
-            val result = if (request.string("method") == "initialize") hello else results.getValue(request.string("method").orEmpty())
-            answers.send("""{"jsonrpc": "2.0", "id": $id, "result": $result}""".replace("\n", " "))
-        }
-
-        override suspend fun receive(): String = answers.receive()
-
-        override suspend fun close() = Unit
     }
 }

@@ -7,18 +7,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.math.BigDecimal;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse.BodyHandlers;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -34,7 +29,8 @@ import org.junit.jupiter.api.TestFactory;
 
 /** What peers send, as all languages read it: the tables of {@code tests}. */
 class ReadersTest {
-  private static final Map<String, Object> READERS = Json.parseObject(table("json-readers.json"));
+  private static final Map<String, Object> READERS =
+      Json.parseObject(Scripted.table("json-readers.json"));
   private static final Map<String, Object> SCHEMA = Mapper.objectOf(READERS.get("schema"));
   private static final Row[] CASES = Json.read(READERS.get("cases"), Row[].class);
   private static final Row[] REFUSED = Json.read(READERS.get("refused"), Row[].class);
@@ -226,43 +222,6 @@ class ReadersTest {
         options -> options.revision(RevisionChoice.LEGACY).reconnect(false));
   }
 
-  /** A server that answers {@code initialize}, and other methods with texts. */
-  private static final class Scripted implements Transport {
-    private final BlockingQueue<String> answers = new LinkedBlockingQueue<>();
-    private final Map<String, String> results = new HashMap<>();
-
-    Scripted(Map<String, String> results) {
-      this.results.put(
-          "initialize",
-          """
-          {"protocolVersion":"2025-11-25","serverInfo":{"name":"scripted","version":"1"},\
-          "capabilities":{"tools":{},"resources":{},"prompts":{},"completions":{}}}\
-          """);
-      this.results.putAll(results);
-    }
-
-    @Override
-    public void connect() {}
-
-    @Override
-    public void send(String message) {
-      var request = Json.parseObject(message);
-      if (request.containsKey("id")) {
-        var result = results.get(request.get("method"));
-        answers.add(
-            "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}".formatted(request.get("id"), result));
-      }
-    }
-
-    @Override
-    public String receive() throws InterruptedException {
-      return answers.take();
-    }
-
-    @Override
-    public void close() {}
-  }
-
   /** The members that the schema has. Equal numbers are equal. */
   private static @Nullable Object known(@Nullable Object value, Map<String, Object> schema) {
     if (schema.get("$ref") instanceof String reference) {
@@ -286,13 +245,5 @@ class ReadersTest {
       return new BigDecimal(number.toString()).stripTrailingZeros();
     }
     return value;
-  }
-
-  private static String table(String name) {
-    try {
-      return Files.readString(Path.of("../../tests", name));
-    } catch (IOException failed) {
-      throw new UncheckedIOException(failed);
-    }
   }
 }
