@@ -47,7 +47,7 @@ class FaultsTest {
 
     @Test
     fun `a response that cannot be handled fails its request`() = runBlocking {
-        val exchange = Exchange()
+        val exchange = Exchange(20.seconds)
         withTimeout(20.seconds) {
             val server = server("test", "1.0")
             val opened = OpenHandle(server)
