@@ -98,7 +98,7 @@ mod unix {
 
     /// Removes the handler unless the program has replaced it.
     fn restore(signal: c_int) {
-        let ours = [handler(), BEFORE.load(Ordering::SeqCst)];
+        let ours = [handler(), exit_at_once as *const () as sighandler_t, BEFORE.load(Ordering::SeqCst)];
         if handler_of(signal).is_some_and(|now| now != SIG_DFL && ours.contains(&now)) {
             set_handler(signal, SIG_DFL, 0);
         }
@@ -116,8 +116,20 @@ mod unix {
         // handler.
         let running = STOPS.iter().filter_map(|stop| unsafe { stop.load(Ordering::SeqCst).as_ref() });
         running.for_each(Stop::request);
-        // Leave the other signal to the system as well.
+        // Leave the other signal to the system as well, which does nothing for process 1, the main
+        // process of a container.
         SIGNALS.into_iter().for_each(restore);
+        if std::process::id() == 1 {
+            let left = SIGNALS.into_iter().filter(|signal| handler_of(*signal) == Some(SIG_DFL));
+            left.for_each(|signal| {
+                set_handler(signal, exit_at_once as *const () as sighandler_t, SA_RESTART);
+            });
+        }
         HANDLERS.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    extern "C" fn exit_at_once(signal: c_int) {
+        // SAFETY: the function may be called in a signal handler.
+        unsafe { libc::_exit(128 + signal) };
     }
 }
