@@ -90,6 +90,13 @@ pub struct FieldDescription {
 }
 
 impl FieldDescription {
+    /// The type of the values that readers accept: a JSON Schema may be any value here, but the
+    /// specification has it as an object, and so have languages with types.
+    #[doc(hidden)]
+    pub fn readable(&self) -> Type {
+        if matches!(self.ty, Type::Json) && self.json.ends_with("Schema") { Type::Object } else { self.ty }
+    }
+
     /// A member of which nothing is known.
     #[doc(hidden)]
     pub const EMPTY: Self = Self {

@@ -117,7 +117,7 @@ fn bit(index: usize) -> u64 {
 
 fn behind_member<'a>(field: &FieldDescription, text: &'a [u8]) -> Option<&'a [u8]> {
     match text.strip_prefix(b"null") {
-        None => behind(field.ty, text),
+        None => behind(field.readable(), text),
         Some(after) => is_nullable(field).then_some(after),
     }
 }
@@ -203,7 +203,10 @@ mod tests {
         ] {
             assert!(!is_typed::<CallToolResult>(json), "{json}");
         }
-        assert!(!is_typed::<ListToolsResult>(r#"{"tools":[{"name":"a","inputSchema":null}]}"#));
+        for schema in ["null", "[]", "true", r#""x""#] {
+            let json = format!(r#"{{"tools":[{{"name":"a","inputSchema":{schema}}}]}}"#);
+            assert!(!is_typed::<ListToolsResult>(&json), "{json}");
+        }
         assert!(!is_typed::<ReadResourceResult>(r#"{"contents":[],"ttlMs":-1}"#));
     }
 

@@ -53,10 +53,6 @@ impl Fault {
         };
         Self { path, ..self }
     }
-
-    pub(super) fn is_missing(&self, member: &str) -> bool {
-        self.problem.is_none() && self.path == member
-    }
 }
 
 impl fmt::Display for Fault {

@@ -5,19 +5,29 @@ use crate::{
     composition::rewriting::{self, ObjectMembers},
     protocol::{
         RawJson,
-        describe::{Described, FieldDescription, Type},
+        describe::{Described, FieldDescription, Presence, Type},
+        members::members,
     },
 };
 use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 
 /// Parses a result. Numbers that are too large for the types of its members are read as the largest
-/// ones.
+/// ones. A list member is required, although the model treats its absence as an empty list.
 pub(in crate::client) fn read<T: DeserializeOwned + Described>(result: &RawJson) -> Result<T, ClientError> {
-    result.read().or_else(|problem| {
+    let read = result.read().or_else(|problem| {
         let held = result.parse().ok().map(|written| held(T::TYPE, written));
-        held.and_then(|held| serde_json::from_str(held.get()).ok()).ok_or(ClientError::InvalidResponse(problem))
-    })
+        held.and_then(|held| serde_json::from_str(held.get()).ok()).ok_or(problem)
+    });
+    let read: T = read.map_err(ClientError::InvalidResponse)?;
+    if let Type::Model(object) = T::TYPE {
+        let is_missing = |name| matches!(members(result.as_bytes(), [name]), Ok([None]));
+        let mut lists = object.fields.iter().filter(|field| field.presence == Presence::List);
+        if let Some(field) = lists.find(|field| is_missing(field.json)) {
+            return Err(ClientError::InvalidResponse(format!("missing field `{}`", field.json)));
+        }
+    }
+    Ok(read)
 }
 
 /// The value with numbers that the type can hold.

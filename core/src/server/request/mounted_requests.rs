@@ -11,7 +11,7 @@ use crate::{
     server::{
         handlers::{Handler, Outcome},
         registry::{MountSource, RegisteredMount, RemoteServer},
-        result::{ToolRenderer, error_of},
+        result::error_of,
     },
     telemetry::Ambient,
 };
@@ -126,15 +126,11 @@ impl ResultMapper for SendingOn {
     }
 
     fn render(&self, context: &ActiveRequest, outcome: Outcome) -> Result<RawJson, RpcError> {
-        let (results, revision, method) = (context.results(), context.info.revision, context.method);
+        let (results, method) = (context.results(), context.method);
         match outcome {
             Outcome::Result(result) => {
                 let result = rewriting::result(method, &self.prefix, result);
-                if method == method::TOOLS_CALL {
-                    // The remote server is responsible for its output schema. Structured content is
-                    // passed on exactly as written.
-                    return ToolRenderer { results, revision, name: "", output: None }.render(Outcome::Result(result));
-                }
+                // The remote server is responsible for its output schema.
                 context.pass(&result).map_err(|error| {
                     tracing::error!(target: "trunkline::server::handlers", method, %error, "the result of a remote server cannot be read");
                     RpcError::internal()

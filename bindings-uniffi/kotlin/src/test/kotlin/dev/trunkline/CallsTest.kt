@@ -336,7 +336,7 @@ class CallsTest {
         override suspend fun send(message: String) {
             val request = Json.parseToJsonElement(message).jsonObject
             val opened = """{"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "misfit", "version": "1"}}"""
-            val result = if (request["method"] == JsonPrimitive("initialize")) opened else """{"content": [], "isError": "yes"}"""
+            val result = if (request["method"] == JsonPrimitive("initialize")) opened else """{"content": "yes"}"""
             request["id"]?.let { replies.send("""{"jsonrpc": "2.0", "id": $it, "result": $result}""") }
         }
 
@@ -350,7 +350,7 @@ class CallsTest {
         withTimeout(20.seconds) {
             Client.connect(Misfit()) { revision = RevisionChoice.LEGACY }.use { client ->
                 val wrong = assertFailsWith<TransportException> { client.callTool("wrong") }
-                assertTrue("isError" in wrong.message.orEmpty(), wrong.message)
+                assertTrue("`content` must be an array" in wrong.message.orEmpty(), wrong.message)
             }
         }
     }

@@ -600,7 +600,7 @@ class CallsTest {
             "initialize".equals(request.get("method"))
                 ? Map.of(
                     "protocolVersion", "2025-11-25", "capabilities", Map.of(), "serverInfo", info)
-                : Map.of("content", List.of(), "isError", "yes");
+                : Map.of("content", "yes");
         replies.add(
             Json.write(Map.of("jsonrpc", "2.0", "id", request.get("id"), "result", result)));
       }
@@ -620,7 +620,7 @@ class CallsTest {
     Consumer<ClientOptions> legacy = options -> options.revision(RevisionChoice.LEGACY);
     try (var client = Client.connect(Target.transport(new Misfit()), legacy)) {
       var wrong = assertThrows(TransportException.class, () -> client.callTool("wrong"));
-      assertTrue(wrong.getMessage().contains("isError: it must be a boolean"), wrong.getMessage());
+      assertTrue(wrong.getMessage().contains("`content` must be an array"), wrong.getMessage());
       var failed =
           assertThrows(CompletionException.class, () -> client.callToolAsync("wrong").join());
       assertInstanceOf(TransportException.class, failed.getCause());
