@@ -274,8 +274,26 @@ async fn an_odd_response_has_the_same_verdict_in_a_group() {
     .await;
 }
 
+/// Recorded messages are checked for purity, and a proxy passes on what is odd but usable. If this
+/// process records, the test runs in another one that does not.
+async fn is_played_unrecorded(test: &str) -> bool {
+    const RECORDS: &str = "TRUNKLINE_WIRE_LOG";
+    if std::env::var_os(RECORDS).is_none() {
+        return false;
+    }
+    let mut program = tokio::process::Command::new(std::env::current_exe().unwrap());
+    program.args([test, "--exact"]).env_remove(RECORDS).kill_on_drop(true);
+    let ended = timeout(DEADLINE, program.output()).await.expect("it does not end").unwrap();
+    let said = String::from_utf8_lossy(&ended.stdout);
+    assert!(ended.status.success() && said.contains("1 passed"), "{said}");
+    true
+}
+
 #[tokio::test]
 async fn an_odd_response_has_the_same_verdict_behind_a_proxy() {
+    if is_played_unrecorded("client::odd_answers::an_odd_response_has_the_same_verdict_behind_a_proxy").await {
+        return;
+    }
     play("behind a proxy", |row| async move {
         if row.opens() {
             return None;
