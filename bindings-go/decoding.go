@@ -55,9 +55,9 @@ const (
 // A plan is how the values of a type are read.
 type plan struct {
 	how how
-	// Those of a struct.
+	// The members of a struct.
 	members map[string]planned
-	// Of the items of a slice, or what a pointer points to.
+	// How to decode the items of a slice, or what a pointer points to.
 	items *plan
 }
 
@@ -138,7 +138,7 @@ func (p planner) members(of reflect.Type) map[string]planned {
 			}
 		}
 		if within.Field(field.Index[len(field.Index)-1]).Type != field.Type {
-			// It has the option string.
+			// A field with the option string.
 			return nil
 		}
 		members[field.name] = planned{p.plan(field.Type), field.Index, 1 << i}

@@ -48,7 +48,7 @@ func TestAStaticProgramIsFound(t *testing.T) {
 // inImage is set where a test runs itself as a program in an image.
 const inImage = "TRUNKLINE_TEST_IN_IMAGE"
 
-// Which images a program runs in is on the page about deployment.
+// The page about deployment names the images that a program runs in.
 func TestAProgramNeedsGlibcAndLibgcc(t *testing.T) {
 	server, err := NewServer("test", "1.0.0", ServerOptions{})
 	if os.Getenv(inImage) != "" {
@@ -67,7 +67,7 @@ func TestAProgramNeedsGlibcAndLibgcc(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Those of a system are loaded by their names.
+	// The system libraries, which are loaded by their names.
 	loaded := regexp.MustCompile(`/\S+/lib[a-z_]+\.so\.[0-9]+\n`).FindAllString(string(maps), -1)
 	slices.Sort(loaded)
 	libraries := strings.Fields(strings.Join(slices.Compact(loaded), ""))

@@ -346,7 +346,7 @@ type (
 	mountPlay = func(t *testing.T, framework string, row mountRow) seen
 )
 
-// What clients see.
+// Each play returns what its client sees.
 var mountPlays = map[string]mountPlay{
 	"stuck reader": func(t *testing.T, framework string, row mountRow) seen {
 		site := newSite(t, framework, row, nil)

@@ -59,7 +59,7 @@ type selfReader interface {
 // unmarshal decodes into what the pointer points to, which must have its zero value.
 func unmarshal(text []byte, pointer any) error {
 	if !json.Valid(text) {
-		// It says why.
+		// The error of encoding/json says why.
 		return json.Unmarshal(text, new(json.RawMessage))
 	}
 	return unmarshalValid(text, pointer)

@@ -77,7 +77,7 @@ class ShutdownTest {
         @SuppressWarnings("unchecked")
         var application = (Callable<String>) type.getConstructor().newInstance();
         var task = new FutureTask<>(application);
-        // What it leaves in locals ends with it.
+        // Thread locals of the application end with its thread.
         var thread = new Thread(task, "application");
         thread.setContextClassLoader(loader);
         thread.start();

@@ -70,7 +70,7 @@ final class ContextPropagation {
     @Override
     public Runnable decorate(Runnable task) {
       var captured = SecurityContextHolder.getContext();
-      // It can run only once at a time.
+      // A delegating runnable can run only once at a time.
       return () -> new DelegatingSecurityContextRunnable(task, captured).run();
     }
   }
