@@ -74,7 +74,7 @@ fn run_jobs(workspace: &Workspace, languages: &[Language], length: Length, suite
             at_once,
             &jobs,
             |&(suite, scenario, language)| {
-                let faults = faults(workspace, &runners, suite, scenario, language);
+                let faults = faults(workspace, &runners, length, (suite, scenario, language));
                 let faults = faults.unwrap_or_else(|error| vec![format!("{error:#}")]);
                 Verdict { language, suite, scenario, faults }
             },
@@ -97,9 +97,8 @@ fn run_jobs(workspace: &Workspace, languages: &[Language], length: Length, suite
 fn faults(
     workspace: &Workspace,
     runners: &Loaded<'_>,
-    suite: &Suite,
-    scenario: &Scenario,
-    language: Language,
+    length: Length,
+    (suite, scenario, language): Job<'_>,
 ) -> Result<Vec<String>> {
     let folder = format!("{}-client", language.name);
     let suite_folder = workspace.target.join(RESULTS).join(folder).join(suite.name().replace(' ', "-"));
@@ -112,8 +111,10 @@ fn faults(
     let client = language.client(workspace);
     let client = client.to_str().filter(|path| !path.contains(char::is_whitespace));
     let client = client.context("the runner splits its command at blanks: the path of the tree has one")?;
+    let shares_process = !length.is_long() && language.starts_slowly && scenario.name != TIMED;
+    let client = if shares_process { format!("{client} --conformance") } else { client.to_owned() };
     let folder = results.to_str().context("the path of the tree is not text")?;
-    let mut arguments = vec!["client", "--command", client, "--scenario", &scenario.name, "--output-dir", folder];
+    let mut arguments = vec!["client", "--command", &client, "--scenario", &scenario.name, "--output-dir", folder];
     if suite.runner == Runner::Newest {
         arguments.extend(["--spec-version", suite.revision.unwrap_or(OF_EXTENSIONS), "--force"]);
     }

@@ -54,6 +54,9 @@ pub(crate) struct Entry {
     /// a share of the conversations over stdio, and a half of the conformance scenarios: of two
     /// languages that are alike, one has this half, and the other one the other.
     pub(crate) half: Option<usize>,
+    /// Set if its programs start slowly, in an interpreter or a virtual machine. The short form of
+    /// the tests then plays many conformance scenarios in one process of the client.
+    pub(crate) starts_slowly: bool,
 
     /// Finds its compiler or interpreter, or installs it. Without one, the language is left out.
     pub(crate) toolchain: fn() -> Result<()>,
