@@ -12,6 +12,8 @@ use crate::workspace::Workspace;
 
 /// The virtual environment for our package.
 pub(crate) const VENV: &str = "trunkline";
+/// The virtual environment with the pip that fills all others. A pip in each would take 5 s each.
+const PIP: &str = "pip";
 /// The path of the extension in the package, with a name that Python can import.
 pub(crate) const EXTENSION: &str = if cfg!(windows) { "_internal/_native.pyd" } else { "_internal/_native.abi3.so" };
 
@@ -30,15 +32,9 @@ pub(crate) fn install_tools(workspace: &Workspace) -> Result<()> {
 
 /// Creates or reuses a virtual environment, and installs what the file lists.
 pub(crate) fn make_venv(workspace: &Workspace, name: &str, requirements: Option<&Path>) -> Result<()> {
-    let python = system::python()?;
-    let version = system::python_version(&python)?;
-    let interpreter = workspace.venv_program(name, "python");
     let _alone = installing();
-    Stamp::new(workspace, &format!("venv-{name}")).on(&version).unless_done(&interpreter, || {
-        let mut command = workspace.command(&python);
-        command.args(["-m", "venv", "--clear"]).arg(workspace.venv(name));
-        must(command, DEADLINE).map(drop)
-    })?;
+    let version = system::python_version(&system::python()?)?;
+    create_venv(workspace, name, &["--without-pip"], &version)?;
     let Some(requirements) = requirements else {
         return Ok(());
     };
@@ -46,13 +42,24 @@ pub(crate) fn make_venv(workspace: &Workspace, name: &str, requirements: Option<
     Stamp::new(workspace, &format!("venv-{name}-packages")).on(&version).on_files([requirements])?.unless_done(
         &done,
         || {
-            let mut pip = workspace.command(&interpreter);
+            create_venv(workspace, PIP, &[], &version)?;
+            let mut pip = workspace.command(workspace.venv_program(PIP, "python"));
+            pip.args(["-m", "pip", "--python"]).arg(workspace.venv_program(name, "python"));
             // Python compiles the modules that are imported, which are few of them.
-            pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--no-compile", "-r"]).arg(requirements);
+            pip.args(["install", "--disable-pip-version-check", "--no-compile", "-r"]).arg(requirements);
             must(pip, DEADLINE)?;
             Ok(std::fs::write(&done, "")?)
         },
     )
+}
+
+fn create_venv(workspace: &Workspace, name: &str, options: &[&str], version: &str) -> Result<()> {
+    let interpreter = workspace.venv_program(name, "python");
+    Stamp::new(workspace, &format!("venv-{name}")).on(version).unless_done(&interpreter, || {
+        let mut command = workspace.command(system::python()?);
+        command.args(["-m", "venv", "--clear"]).args(options).arg(workspace.venv(name));
+        must(command, DEADLINE).map(drop)
+    })
 }
 
 pub(crate) fn site_packages(workspace: &Workspace, venv: &str) -> Result<PathBuf> {
