@@ -61,6 +61,11 @@ pub trait Connector: Send + Sync + 'static {
     fn reconnects(&self) -> bool {
         true
     }
+    /// Returns whether only one connection can be open at a time. A proxy then shares it between
+    /// its callers, and the client's own handlers answer the server.
+    fn is_exclusive(&self) -> bool {
+        false
+    }
     /// Returns whether it leads to a single server, so that another connection is another session
     /// there.
     #[doc(hidden)]

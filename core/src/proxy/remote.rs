@@ -73,7 +73,7 @@ impl Remote {
         if takes_input && self.client.revision().era() == Era::Modern {
             return self.modern(info, params).await;
         }
-        if takes_input {
+        if takes_input && !self.client.connector().is_exclusive() {
             let (caller, capabilities) = (Caller::of(info), callers::capabilities(info));
             if caller != Caller::Nobody || capabilities != ClientCapabilities::default() {
                 return self.on_own_connection(info, caller, capabilities, params).await;

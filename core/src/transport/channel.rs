@@ -96,6 +96,7 @@ pub trait Channel: Send + Sync + 'static {
 #[must_use]
 pub struct ChannelConnector<F> {
     open: F,
+    is_exclusive: bool,
 }
 
 impl<F, R, C> ChannelConnector<F>
@@ -108,7 +109,14 @@ where
     /// one that was lost or that a legacy server closed when it was probed. Fail with
     /// [`LinkFailure::Unreachable`] if no more connections are possible.
     pub fn new(open: F) -> Self {
-        Self { open }
+        Self { open, is_exclusive: false }
+    }
+
+    /// Declares that only one channel can be open at a time. A proxy then uses it for all its
+    /// callers, instead of opening one for each, and the handlers of its client answer the requests
+    /// of a server of 2025-11-25 or earlier.
+    pub fn exclusive(self) -> Self {
+        Self { is_exclusive: true, ..self }
     }
 }
 
@@ -135,6 +143,10 @@ where
 
     fn is_pipe(&self) -> bool {
         true
+    }
+
+    fn is_exclusive(&self) -> bool {
+        self.is_exclusive
     }
 
     fn transport(&self) -> Transport {

@@ -67,7 +67,7 @@ pub(crate) fn connector(handlers: &Handlers, host: &Host) -> Result<Arc<dyn Conn
             connected.map(|_| channel).map_err(|error| LinkFailure::Unreachable(error.to_string()))
         }
     };
-    Ok(Arc::new(ChannelConnector::new(open)))
+    Ok(Arc::new(ChannelConnector::new(open).exclusive()))
 }
 
 /// A connection that uses the host's functions.

@@ -4,8 +4,9 @@ use super::*;
 use bytes::Bytes;
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
 use trunkline::{
-    RevisionChoice,
+    RevisionChoice, Server,
     client::{ErrorKind, RequestOptions},
+    runtime::BoxedTask,
     transport::{Channel, ChannelConnector},
 };
 
@@ -80,10 +81,17 @@ impl Channel for Queues {
 }
 
 async fn open(faults: &Arc<Faults>, answer: Answer, options: ClientOptions) -> Result<Client, ClientError> {
+    Client::connect_with(connector(faults, answer), options, ()).await
+}
+
+fn connector(
+    faults: &Arc<Faults>,
+    answer: Answer,
+) -> ChannelConnector<impl Fn() -> BoxedTask<Result<Queues, LinkFailure>> + Send + Sync + 'static> {
     let faults = Arc::clone(faults);
-    let connector = ChannelConnector::new(move || {
+    ChannelConnector::new(move || {
         let faults = Arc::clone(&faults);
-        async move {
+        Box::pin(async move {
             faults.opened.fetch_add(1, Ordering::Relaxed);
             if is_set(&faults.refuses) {
                 return Err(LinkFailure::Unreachable("nobody is there".to_owned()));
@@ -91,9 +99,8 @@ async fn open(faults: &Arc<Faults>, answer: Answer, options: ClientOptions) -> R
             let (to_client, from_server) = mpsc::unbounded_channel();
             let (to_client, from_server) = (Mutex::new(Some(to_client)), AsyncMutex::new(from_server));
             Ok(Queues { faults, answer, to_client, from_server })
-        }
-    });
-    Client::connect_with(connector, options, ()).await
+        }) as BoxedTask<_>
+    })
 }
 
 fn result(request: &Value, result: Value) -> Option<Vec<Value>> {
@@ -182,6 +189,40 @@ async fn closing_a_client_waits_until_a_channel_that_was_lost_is_closed() {
         assert_eq!(list(&client, ms(10_000)).await.unwrap_err().kind(), ErrorKind::Transport);
         client.close().await;
         assert_eq!(faults.closed.load(Ordering::Relaxed), 1, "{reconnects}");
+    }
+}
+
+/// A server of the legacy era with a tool.
+fn with_tool(message: &Value) -> Option<Vec<Value>> {
+    match message["method"].as_str() {
+        Some("initialize") => result(
+            message,
+            json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+                "serverInfo": {"name": "old", "version": "1"}}),
+        ),
+        Some("tools/list") => result(message, json!({"tools": [{"name": "now", "inputSchema": {"type": "object"}}]})),
+        Some("tools/call") => result(message, json!({"content": [{"type": "text", "text": "noon"}]})),
+        _ => Some(Vec::new()),
+    }
+}
+
+/// A transport of another language carries one connection at a time.
+#[tokio::test]
+async fn a_proxy_shares_an_exclusive_channel_between_its_callers() {
+    for (is_exclusive, opened) in [(true, 1), (false, 3)] {
+        let faults = Arc::<Faults>::default();
+        let connector = connector(&faults, with_tool);
+        let connector = if is_exclusive { connector.exclusive() } else { connector };
+        let remote = Client::connect_with(connector, pinned(Revision::V2025_06_18), ()).await.unwrap();
+        let gateway = Server::builder("gateway", "1").proxy(&remote).build();
+        for revision in [Revision::V2025_06_18, Revision::V2025_11_25] {
+            let caller = Client::connect_with(&gateway, pinned(revision), ()).await.unwrap();
+            let (one, another) = tokio::join!(caller.call_tool("now", ()), caller.call_tool("now", ()));
+            assert_eq!((one.unwrap().joined_text(), another.unwrap().joined_text()), ("noon".into(), "noon".into()));
+            caller.close().await;
+        }
+        assert_eq!(faults.opened.load(Ordering::Relaxed), opened);
+        remote.close().await;
     }
 }
 
