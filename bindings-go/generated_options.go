@@ -481,6 +481,9 @@ type OAuthOptions struct {
 	// tokens only with it, and the user must consent. By default, it is requested if Store keeps
 	// credentials longer than the connection. If it is refused, the user logs in without it.
 	OfflineAccess *bool `json:"offlineAccess,omitempty"`
+	// More parameters for the page where the user logs in: Google, for example, issues refresh tokens
+	// only with access_type=offline. Those that the client sets itself are refused, except `prompt`.
+	AuthorizationParameters map[string]string `json:"authorizationParameters,omitempty"`
 	// Bind tokens to a key of this client (DPoP, RFC 9449).
 	DPoP bool `json:"dpop,omitempty"`
 	// Where to keep credentials. `memory`: until the connection ends. `file`: in the user's folder,

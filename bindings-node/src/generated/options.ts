@@ -648,6 +648,11 @@ export interface OAuthOptions {
    * credentials longer than the connection. If it is refused, the user logs in without it.
    */
   offlineAccess?: boolean | undefined;
+  /**
+   * More parameters for the page where the user logs in: Google, for example, issues refresh tokens
+   * only with access_type=offline. Those that the client sets itself are refused, except `prompt`.
+   */
+  authorizationParameters?: Readonly<Record<string, string>> | undefined;
   /** Bind tokens to a key of this client (DPoP, RFC 9449). Default: false. */
   dpop?: boolean | undefined;
   /**

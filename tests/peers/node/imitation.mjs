@@ -14,7 +14,8 @@ import { createServer, request as httpRequest } from "node:http";
  *   needsSecret        status, error, description, members: what a client without its secret gets
  *   refusesSecret      the same for a public client with a secret
  *   registration       status, body: dynamic registration is refused
- *   refreshTokens      with: the scope that they need, if any; rotates
+ *   refreshTokens      with: the scope that they need, if any; withParameters: those of the login
+ *                      page that they need, if any; rotates
  *   expiresIn          value, in the type of the provider
  *   tokens             prefix; members: more members of the response
  *   tokenType          value
@@ -226,7 +227,9 @@ class World {
     this.#tokens.set(token, { scopes, isForServer: !ignoresResource && (code.resource === undefined || code.resource === this.resource) });
     const found = { access_token: token, token_type: tokenType?.value ?? "Bearer", expires_in: expiresIn?.value ?? 3600, scope: scopes.filter((scope) => scope !== "offline_access").join(" "), ...tokens?.members };
     if (expiresIn?.value === null) delete found.expires_in;
-    if (withRefreshToken && refreshTokens && (!refreshTokens.with || scopes.includes(refreshTokens.with))) {
+    const hasScope = !refreshTokens?.with || scopes.includes(refreshTokens.with);
+    const hasParameters = Object.entries(refreshTokens?.withParameters ?? {}).every(([name, value]) => code[name] === value);
+    if (withRefreshToken && refreshTokens && hasScope && hasParameters) {
       found.refresh_token = randomUUID();
       this.#refreshTokens.set(found.refresh_token, code);
     }

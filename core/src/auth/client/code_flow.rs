@@ -70,7 +70,8 @@ struct Login {
 
 impl Login {
     /// The parameters of the page where the user logs in.
-    fn query(&self, parts: &Parts, found: &Discovered, scopes: &[String]) -> Vec<(&'static str, String)> {
+    fn query<'a>(&self, parts: &'a Parts, found: &Discovered, scopes: &[String]) -> Vec<(&'a str, String)> {
+        let options = &parts.settings.options;
         let mut query = vec![
             ("response_type", "code".to_owned()),
             ("client_id", self.client.client_id.clone()),
@@ -79,19 +80,22 @@ impl Login {
             ("code_challenge", pkce::challenge(&self.verifier)),
             ("code_challenge_method", "S256".to_owned()),
         ];
-        if parts.settings.options.send_resource {
+        if options.send_resource {
             query.push(("resource", found.resource.clone()));
         }
         if !scopes.is_empty() {
             query.push(("scope", scopes.join(" ")));
         }
-        if scopes.iter().any(|scope| scope == "offline_access") {
+        if scopes.iter().any(|scope| scope == "offline_access")
+            && !options.authorization_parameters.contains_key("prompt")
+        {
             // OpenID Connect Core section 11: offline access requires consent.
             query.push(("prompt", "consent".to_owned()));
         }
         if let Some(thumbprint) = parts.proofs.as_deref().and_then(Proofs::thumbprint) {
             query.push(("dpop_jkt", thumbprint));
         }
+        query.extend(options.authorization_parameters.iter().map(|(name, value)| (name.as_str(), value.clone())));
         query
     }
 

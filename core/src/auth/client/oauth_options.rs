@@ -15,7 +15,7 @@ use crate::{
 };
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;
-use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc, time::Duration};
 use url::Url;
 
 trunkline_proto::options! {
@@ -68,6 +68,10 @@ trunkline_proto::options! {
         /// `store` keeps credentials longer than the connection. If it is refused, the user logs in
         /// without it.
         @some(bool) offline_access: Option<bool> => "offlineAccess" = None,
+        /// More parameters for the page where the user logs in: Google, for example, issues refresh
+        /// tokens only with access_type=offline. Those that the client sets itself are refused,
+        /// except `prompt`.
+        @into authorization_parameters: BTreeMap<String, String> => "authorizationParameters" = BTreeMap::new(),
         /// Bind tokens to a key of this client (DPoP, RFC 9449).
         dpop: bool => "dpop" = false,
         /// Where to keep credentials. `memory`: until the connection ends. `file`: in the user's
@@ -302,6 +306,10 @@ impl OAuthOptions {
             let problem = format!("has {scope:?}, which is not a scope (RFC 6749 section 3.3)");
             return Err(AuthOptionError::new("scopes", problem));
         }
+        if let Some(name) = self.authorization_parameters.keys().find(|name| RESERVED.contains(&name.as_str())) {
+            let problem = format!("has {name:?}, which the client sets itself or does not support");
+            return Err(AuthOptionError::new("authorizationParameters", problem));
+        }
         if self.login_timeout.is_zero() {
             return Err(AuthOptionError::new("loginTimeoutMs", "must be more than 0"));
         }
@@ -314,6 +322,23 @@ impl OAuthOptions {
         Ok(())
     }
 }
+
+/// Parameters of a login that belong to the client (RFC 6749 section 4.1.1, RFC 7636, RFC 8707,
+/// RFC 9101, RFC 9449).
+const RESERVED: &[&str] = &[
+    "response_type",
+    "response_mode",
+    "client_id",
+    "redirect_uri",
+    "scope",
+    "state",
+    "code_challenge",
+    "code_challenge_method",
+    "resource",
+    "request",
+    "request_uri",
+    "dpop_jkt",
+];
 
 /// A request does not wait much longer for its credentials.
 const LONGEST_LOGIN: Duration = Duration::from_secs(15 * 60);
@@ -335,7 +360,15 @@ const OF_GRANTS: &[(&[&str], &[OAuthGrant])] = {
     use OAuthGrant::{AuthorizationCode, ClientCredentials, EnterpriseManaged, WorkloadIdentity};
     &[
         (
-            &["clientName", "redirectUri", "handler", "loginTimeoutMs", "offlineAccess", "assumePkce"],
+            &[
+                "clientName",
+                "redirectUri",
+                "handler",
+                "loginTimeoutMs",
+                "offlineAccess",
+                "assumePkce",
+                "authorizationParameters",
+            ],
             &[AuthorizationCode],
         ),
         (&["sendResource"], &[AuthorizationCode, ClientCredentials]),
@@ -435,6 +468,7 @@ mod tests {
                 "scopes" => json!(["a"]),
                 "dpop" | "offlineAccess" | "assumePkce" => json!(true),
                 "sendResource" => json!(false),
+                "authorizationParameters" => json!({"access_type": "offline"}),
                 "loginTimeoutMs" | "requestTimeoutMs" => json!(1),
                 _ => json!("https://a.example/x"),
             };
@@ -500,6 +534,10 @@ mod tests {
             (json!({"loginTimeoutMs": 900_001}), "auth.loginTimeoutMs must be at most 15 min"),
             (json!({"requestTimeoutMs": 0}), "auth.requestTimeoutMs must be more than 0"),
             (json!({"grant": "client_credentials", "offlineAccess": true}), "auth.offlineAccess is for the grant"),
+            (
+                json!({"authorizationParameters": {"access_type": "offline", "scope": "a"}}),
+                "auth.authorizationParameters has \"scope\", which the client sets itself",
+            ),
         ] {
             let error = refused(given);
             assert!(error.starts_with(part), "{error}");

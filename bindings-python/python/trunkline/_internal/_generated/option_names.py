@@ -115,6 +115,7 @@ OAUTH: Final = {
     "key_id": "keyId",
     "scopes": "scopes",
     "offline_access": "offlineAccess",
+    "authorization_parameters": "authorizationParameters",
     "dpop": "dpop",
     "store": "store",
     "redirect_uri": "redirectUri",

@@ -537,6 +537,12 @@ class OAuth(TypedDict, total=False):
     without it.
     """
 
+    authorization_parameters: Mapping[str, str] | None
+    """More parameters for the page where the user logs in: Google, for example, issues refresh
+    tokens only with access_type=offline. Those that the client sets itself are refused,
+    except `prompt`. Default: none.
+    """
+
     dpop: bool | None
     """Bind tokens to a key of this client (DPoP, RFC 9449). Default: False."""
 

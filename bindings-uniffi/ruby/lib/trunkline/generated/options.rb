@@ -487,6 +487,9 @@ module Trunkline
     #   lists it: some issue refresh tokens only with it, and the user must consent. By default, it
     #   is requested if `store` keeps credentials longer than the connection. If it is refused, the
     #   user logs in without it.
+    # - `authorization_parameters` (Hash{String => String}): More parameters for the page where
+    #   the user logs in: Google, for example, issues refresh tokens only with access_type=offline.
+    #   Those that the client sets itself are refused, except `prompt`.
     # - `dpop` (Boolean): Bind tokens to a key of this client (DPoP, RFC 9449).
     # - `store` (String): Where to keep credentials. `memory`: until the connection ends. `file`:
     #   in the user's folder, which is `trunkline/tokens` in `~/.config` (or `XDG_CONFIG_HOME`), on
@@ -528,6 +531,7 @@ module Trunkline
       key_id: "keyId",
       scopes: "scopes",
       offline_access: "offlineAccess",
+      authorization_parameters: "authorizationParameters",
       dpop: "dpop",
       store: "store",
       redirect_uri: "redirectUri",

@@ -923,6 +923,10 @@ public struct OAuthOptions: Codable, Sendable {
     /// `store` keeps credentials longer than the connection. If it is refused, the user logs in
     /// without it.
     public var offlineAccess: Bool?
+    /// More parameters for the page where the user logs in: Google, for example, issues refresh
+    /// tokens only with access_type=offline. Those that the client sets itself are refused,
+    /// except `prompt`.
+    public var authorizationParameters: [String: String]?
     /// Bind tokens to a key of this client (DPoP, RFC 9449). Default: `false`.
     public var dpop: Bool?
     /// Where to keep credentials. `memory`: until the connection ends. `file`: in the user's
@@ -973,6 +977,7 @@ public struct OAuthOptions: Codable, Sendable {
         case keyId
         case scopes
         case offlineAccess
+        case authorizationParameters
         case dpop
         case store
         case redirectUri
@@ -1001,6 +1006,7 @@ public struct OAuthOptions: Codable, Sendable {
         keyId: String? = nil,
         scopes: [String]? = nil,
         offlineAccess: Bool? = nil,
+        authorizationParameters: [String: String]? = nil,
         dpop: Bool? = nil,
         store: String? = nil,
         redirectUri: String? = nil,
@@ -1027,6 +1033,7 @@ public struct OAuthOptions: Codable, Sendable {
         self.keyId = keyId
         self.scopes = scopes
         self.offlineAccess = offlineAccess
+        self.authorizationParameters = authorizationParameters
         self.dpop = dpop
         self.store = store
         self.redirectUri = redirectUri

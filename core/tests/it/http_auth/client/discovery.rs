@@ -2,7 +2,7 @@
 
 use super::world::{CALLBACK, World, oauth};
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 use trunkline::auth::{AuthError, FileStore, MemoryStore, OAuth, OAuthOptions, RedirectHandler, UrlOpener};
 
 async fn connects(change: impl FnOnce(&mut super::world::Habits)) -> World {
@@ -481,6 +481,29 @@ async fn auc_30_options_for_authorization_servers_that_are_not_of_the_standard()
     assert_eq!(world.seen("/token").pop().unwrap()["resource"], world.url());
     let error = world.connect(&auth()).await.err().unwrap().to_string();
     assert!(error.contains("set assume_pkce (assumePkce)"), "{error}");
+}
+
+/// As Google, which issues refresh tokens for `access_type`.
+#[tokio::test]
+async fn auc_30_a_login_page_gets_the_parameters_of_the_program() {
+    let world = World::with(|habits| {
+        habits.resource = json!({"scopes_supported": ["read"]});
+        habits.metadata = json!({"scopes_supported": ["offline_access"]});
+    })
+    .await;
+    let parameters = |given: &[(&str, &str)]| {
+        given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect::<BTreeMap<_, _>>()
+    };
+    for (given, prompt) in [
+        (parameters(&[("access_type", "offline")]), "consent"),
+        (parameters(&[("access_type", "offline"), ("prompt", "select_account")]), "select_account"),
+    ] {
+        let auth = oauth(MemoryStore::new()).with_offline_access(true).with_authorization_parameters(given);
+        world.connect(&auth).await.unwrap();
+        let asked = world.seen("/authorize").pop().unwrap();
+        assert_eq!((&*asked["access_type"], &*asked["prompt"]), ("offline", prompt));
+        assert!(!world.seen("/token").iter().any(|form| form.contains_key("access_type")));
+    }
 }
 
 /// The code of RFC 8707, and that of Microsoft Entra ID in its earlier refusals.

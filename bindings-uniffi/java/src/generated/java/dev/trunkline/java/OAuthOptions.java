@@ -3,6 +3,7 @@ package dev.trunkline.java;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 
 /**
  * OAuth 2.1 authorization of a client, for servers over HTTP. Without options, the client finds out
@@ -101,6 +102,14 @@ public final class OAuthOptions extends Options<OAuthOptions> {
    */
   public OAuthOptions offlineAccess(boolean offlineAccess) {
     return set("offlineAccess", offlineAccess);
+  }
+
+  /**
+   * More parameters for the page where the user logs in: Google, for example, issues refresh tokens
+   * only with access_type=offline. Those that the client sets itself are refused, except {@code prompt}.
+   */
+  public OAuthOptions authorizationParameters(Map<String, String> authorizationParameters) {
+    return set("authorizationParameters", authorizationParameters);
   }
 
   /** Bind tokens to a key of this client (DPoP, RFC 9449). Default: {@code false}. */

@@ -826,6 +826,13 @@ public class OAuthOptions {
      */
     public var offlineAccess: Boolean? = null
 
+    /**
+     * More parameters for the page where the user logs in: Google, for example, issues refresh
+     * tokens only with access_type=offline. Those that the client sets itself are refused, except
+     * `prompt`.
+     */
+    public var authorizationParameters: Map<String, String>? = null
+
     /** Bind tokens to a key of this client (DPoP, RFC 9449). Default: `false`. */
     public var dpop: Boolean? = null
 
