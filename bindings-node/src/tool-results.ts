@@ -12,11 +12,11 @@ export function expectation({ result: schema, raiseOnError }: ToolCallOptions<Sc
     if (result.isError) throw new ToolError(textOf(result));
     return result;
   };
-  if (schema === undefined) return { read: (result) => withText(raiseOnError ? refuse(checked(result)) : checked(result)) };
+  if (schema === undefined) return { read: (result) => withText(raiseOnError ? refuse(result) : result) };
   const { json, validate } = convert(schema, "input", "the schema of a result");
   const wrapped = needsWrap(json);
   const read = (result: CallToolResult): unknown => {
-    const content = refuse(checked(result)).structuredContent as JsonObject;
+    const content = refuse(result).structuredContent as JsonObject;
     return validated(
       validate,
       wrapped ? content["result"] : content,
@@ -25,22 +25,6 @@ export function expectation({ result: schema, raiseOnError }: ToolCallOptions<Sc
     );
   };
   return { expected: { resultSchema: json, wrapResult: wrapped }, read };
-}
-
-/**
- * Checks the content of a peer's result, which the text getter relies on. Some servers leave it out
- * next to structured content, or write null.
- */
-function checked(result: CallToolResult): CallToolResult {
-  if (typeof result !== "object" || (result as CallToolResult | null) === null) throw new TransportError("invalid tool result: it is not an object");
-  const sent: { content?: unknown; isError?: unknown } = result;
-  const content = (sent.content ??= []);
-  if (sent.isError === null) delete sent.isError;
-  if (!["boolean", "undefined"].includes(typeof sent.isError)) throw new TransportError("invalid tool result: isError is not a boolean");
-  if (!Array.isArray(content)) throw new TransportError("invalid tool result: content is not an array");
-  const odd = content.findIndex((block: unknown) => typeof block !== "object" || block === null);
-  if (odd >= 0) throw new TransportError(`invalid tool result: content[${odd}] is not an object`);
-  return result;
 }
 
 /** Adds the text of the content, which the JSON result doesn't have. */

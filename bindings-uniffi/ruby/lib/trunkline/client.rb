@@ -178,7 +178,6 @@ module Trunkline
 
     def checked(result, options)
       result = CallToolResult.from_json(result)
-      raise TransportError, "invalid response to tools/call: isError is not a boolean" unless [true, false].include?(result.is_error)
       raise ToolError, result.text if options[RAISES] && result.is_error
 
       result
