@@ -54,7 +54,7 @@ class OddAnswersTest {
         assertTrue(rows.size >= 80)
         return rows.map { row ->
             dynamicTest("${row.method}: ${row.what}") {
-                generateSequence { logged.tryReceive().getOrNull() }.count()
+                runBlocking { records() }
                 if (row.refused == null) {
                     check(row)
                 } else {
@@ -79,12 +79,20 @@ class OddAnswersTest {
                 assertEquals(row.reads, JsonObject(found.filterKeys { it in row.reads }))
             }
             if (row.warns == null) {
-                assertEquals(null, logged.tryReceive().getOrNull())
+                assertEquals(emptyList(), records())
             } else {
                 do {
                     val text = logged.receive()
                 } while (!row.warns.all { it in text })
             }
+        }
+    }
+
+    /** The records so far: those of the core arrive on a thread of their own. */
+    private suspend fun records(): List<String> {
+        receive(LogRecord("info", END, "test"))
+        return buildList {
+            while (true) add(logged.receive().takeIf { it != END } ?: break)
         }
     }
 
@@ -116,3 +124,5 @@ class OddAnswersTest {
         is TextResourceContents -> contents.text
     }
 }
+
+private const val END = "no more records"
