@@ -242,7 +242,12 @@ async fn stuck_reader(site: &Site, row: &Row) -> Value {
         site.events.until_cancelled().await;
     } else {
         // The system gives it up: it acknowledges probes, but has no room.
-        sleep(Duration::from_millis(u64::from(row.options.write_timeout_ms.unwrap()) * 10)).await;
+        let given_up = async {
+            while has_server_end(&stuck) {
+                sleep(Duration::from_millis(20)).await
+            }
+        };
+        timeout(LIMIT, given_up).await.expect("the system gives it up");
     }
     let others = site.others().await;
     let cut = read_all(&mut stuck).await;
@@ -252,6 +257,17 @@ async fn stuck_reader(site: &Site, row: &Row) -> Value {
         seen["call"] = "cancelled".into();
     }
     seen
+}
+
+/// Whether the server's end of a connection is still open. The client's end learns of it only when
+/// it reads.
+fn has_server_end(client: &TcpStream) -> bool {
+    let [server, client] = [client.peer_addr(), client.local_addr()].map(|end| format!(":{:04X}", end.unwrap().port()));
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    table.lines().any(|line| {
+        let columns: Vec<_> = line.split_whitespace().take(4).collect();
+        matches!(*columns, [_, from, to, "01"] if from.ends_with(&server) && to.ends_with(&client))
+    })
 }
 
 async fn slow_reader(site: &Site, row: &Row) -> Value {
