@@ -29,6 +29,7 @@ int main(void) {
   trunkline_server *server = NULL;
   trunkline_client *client = NULL;
   trunkline_listener *listener = NULL;
+  trunkline_http_options *free_port = NULL;
   trunkline_port *port;
   const trunkline_str texts[] = {TRUNKLINE_STR_INIT("{}"), TRUNKLINE_STR_INIT("/x"), TRUNKLINE_STR_INIT("")};
   size_t scratch[64];
@@ -37,11 +38,13 @@ int main(void) {
   int status = -1;
   if (trunkline_server_new(TRUNKLINE_STR("a"), TRUNKLINE_STR("1"), &server, NULL) ||
       trunkline_server_add_tool(server, TRUNKLINE_JSON_STR({"name": "keep"}), keep, NULL, NULL, NULL) ||
-      trunkline_server_listen_http(server, NULL, &listener, NULL) ||
+      trunkline_http_options_new(&free_port, NULL) || trunkline_http_options_set_port(free_port, 0) ||
+      trunkline_server_listen_http(server, free_port, &listener, NULL) ||
       trunkline_client_connect_memory(server, NULL, &client, NULL) ||
       trunkline_client_start(client, TRUNKLINE_STR(TRUNKLINE_METHOD_CALL_TOOL), TRUNKLINE_STR("{\"name\":\"keep\",\"arguments\":{}}"), NULL, NULL, NULL, NULL, NULL,
                                        NULL))
     return 2;
+  trunkline_http_options_free(free_port);
   port = trunkline_server_port(server);
   while (!call) trunkline_dispatch(port, 1000, NULL, NULL);
   if (fork()) return wait(&status) < 0 || status != 0;

@@ -44,7 +44,7 @@ static void plain_strings(void) {
   OK(trunkline_plain_server_new("plain", "1", NULL, &server, &error));
   OK(trunkline_plain_server_add(server, "tool", "{\"tool\":{\"name\":\"greet\",\"inputSchema\":{\"type\":\"object\"}}}",
                                 greet_plainly, NULL, NULL, NULL, &error));
-  OK(trunkline_server_listen_http(server, NULL, &listener, &error));
+  listener = listen_http(server);
   OK(trunkline_client_options_new(&options, &error));
   CHECK(!trunkline_client_options_set_port(options, trunkline_server_port(server)));
   snprintf(place, sizeof place, "{\"url\":\"%s\"}", trunkline_plain_listener_url(listener));

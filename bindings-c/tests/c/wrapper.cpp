@@ -24,6 +24,13 @@ constexpr const char *any_object = R"("inputSchema": {"type": "object"})";
 
 std::string named(const char *name) { return std::string(R"({"name": ")") + name + "\", " + any_object + "}"; }
 
+// Other tests listen at the same time.
+HttpOptions any_port() {
+  HttpOptions options;
+  options.set(trunkline_http_options_set_port, 0);
+  return options;
+}
+
 template <class Function>
 Error thrown(Function function) {
   try {
@@ -234,7 +241,7 @@ void throwing_reports() {
 void over_http() {
   Server server("wrapped", "1.0.0");
   server.tool(named("greet"), [](Call &call) { call.return_text("over HTTP"); });
-  const Listener listener = server.listen_http();
+  const Listener listener = server.listen_http(any_port());
   ClientOptions options;
   options.set(trunkline_client_options_set_port, server.port());
   const Client client = Client::http(listener.url(), options);
@@ -272,7 +279,7 @@ void composition() {
   const Client client = Client::memory(outer);
   CHECK(client.call_tool("in__greet").text("/content/0/text") == "from inside");
   outer.remove(mounted);
-  const Listener listener = inner.listen_http();
+  const Listener listener = inner.listen_http(any_port());
   const Client far = Client::http(listener.url(), ClientOptions().set(trunkline_client_options_set_port, inner.port()));
   outer.proxy("far", far);
   CHECK(client.call_tool("far__greet").text("/content/0/text") == "from inside");

@@ -30,6 +30,7 @@ mod timings;
 pub(crate) mod wire;
 mod workflows;
 
+use std::net::TcpListener;
 use std::time::Instant;
 
 use anyhow::Result;
@@ -47,11 +48,16 @@ pub(crate) use steps::{Step, Turn, reads};
 /// Maximum number of output lines shown for a failed step; the whole output is in
 /// `target/reports/logs`.
 const SHOWN_LINES: usize = 60;
+/// Where servers over HTTP listen by default.
+const DEFAULT_PORT: u16 = 8000;
 
 pub(crate) fn run(workspace: Workspace, options: &[String]) -> Result<bool> {
     let start = Instant::now();
     let selection = Selection::parse(&workspace, options)?;
     let steps = selection.steps()?;
+    // A test that used the default port would fail if another one did at the same time, so each
+    // that does always fails.
+    let _default_port = TcpListener::bind(("127.0.0.1", DEFAULT_PORT));
     // Messages are only recorded if they will be checked. If nothing else is selected, the records
     // of the last run are checked.
     let records = steps.iter().any(|step| step.name == steps::WIRE).then(|| wire::records(&workspace));

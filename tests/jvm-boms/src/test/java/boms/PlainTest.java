@@ -38,7 +38,7 @@ class PlainTest {
             return new Forecast(other == null ? place.city() : other.city(), List.of(1.5));
           });
       server.tool("fails", "", (context, given) -> Files.readString(Path.of("missing")));
-      try (var listener = server.listen(options -> {})) {
+      try (var listener = server.listen(options -> options.port(0))) {
         for (var revision : List.of(RevisionChoice.LEGACY, RevisionChoice.MODERN)) {
           try (var client =
               Client.connect(

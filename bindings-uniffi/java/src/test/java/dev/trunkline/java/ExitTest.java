@@ -268,17 +268,17 @@ class ExitTest {
           server.serveStdio();
           return;
         }
-        case LISTEN -> System.out.println(server.listen(options -> {}).url());
+        case LISTEN -> System.out.println(server.listen(options -> options.port(0)).url());
         case LISTEN_WITH_HOOK -> {
           atExit(server::close);
-          System.out.println(server.listen(options -> {}).url());
+          System.out.println(server.listen(options -> options.port(0)).url());
         }
         case LISTEN_WITH_LONG_HOOK -> {
           atExit(() -> server.close(Duration.ofSeconds(20)));
-          System.out.println(server.listen(options -> {}).url());
+          System.out.println(server.listen(options -> options.port(0)).url());
         }
         case FOREGROUND -> {
-          var listener = server.listen(options -> {});
+          var listener = server.listen(options -> options.port(0));
           System.out.println(listener.url());
           listener.run();
           return;

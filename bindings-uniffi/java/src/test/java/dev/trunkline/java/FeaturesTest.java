@@ -416,7 +416,7 @@ class FeaturesTest {
   void aGroupRoutesToItsServers() {
     try (var server = new Server("weather", "1")) {
       server.tool("now", "", (context, given) -> "rain");
-      try (var listener = server.listen();
+      try (var listener = server.listen(options -> options.port(0));
           var group = ClientGroup.connect(Map.of("weather", Target.url(listener.url())))) {
         assertEquals("rain", group.callTool("weather__now", null, String.class));
         assertThrows(

@@ -90,7 +90,7 @@ class LibrariesTest {
             });
         server.tool("fails", "", (context, given) -> Files.readString(Path.of("missing")));
         server.resource("note", "notes://{name}", (context, request) -> request.variables());
-        try (var listener = server.listen(options -> {})) {
+        try (var listener = server.listen(options -> options.port(0))) {
           for (var revision : Arrays.asList(RevisionChoice.LEGACY, RevisionChoice.MODERN)) {
             try (var client =
                 Client.connect(

@@ -421,11 +421,13 @@ class MountTest {
       try (var listener =
           server.listen(
               options ->
-                  options.auth(
-                      auth ->
-                          auth.resource("http://127.0.0.1/mcp")
-                              .authorizationServers(List.of("https://login.example.com"))
-                              .verifier(MountTest::identityOf)))) {
+                  options
+                      .port(0)
+                      .auth(
+                          auth ->
+                              auth.resource("http://127.0.0.1/mcp")
+                                  .authorizationServers(List.of("https://login.example.com"))
+                                  .verifier(MountTest::identityOf)))) {
         try (var client =
             Client.connect(listener.url(), options -> options.auth(auth -> auth.token("good")))) {
           assertEquals("Ada", client.callTool("who", null, String.class));

@@ -33,7 +33,7 @@ class ShutdownTest {
       String last;
       try (var server = new Server("weather", "1")) {
         server.tool("forecast", "", Place.class, (context, place) -> "Rain in " + place.city());
-        try (var listener = server.listen(options -> {});
+        try (var listener = server.listen(options -> options.port(0));
             var client = Client.connect(listener.url());
             var near = Client.connect(Target.server(server))) {
           Log.setLogger((level, message, target) -> {});
