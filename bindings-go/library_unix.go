@@ -3,12 +3,16 @@
 package trunkline
 
 import (
+	"runtime"
 	"sync"
 
 	"github.com/ebitengine/purego"
 )
 
 func openLibrary(path string) (uintptr, error) {
+	// The reason of a failure is that of the thread.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	return purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
 }
 
