@@ -89,7 +89,7 @@ final class BenchServer {
         "Ask the user",
         Message.class,
         (context, given) -> {
-          var answer = context.elicit(given.message(), Answer.class);
+          var answer = context.elicit(given.message(), Answer.class).content();
           return answer == null ? "no answer" : answer.value();
         });
     var properties = new LinkedHashMap<String, Object>();

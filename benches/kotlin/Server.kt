@@ -55,7 +55,7 @@ private fun Server.addFeatures() {
         for (number in 1..20) progress(number.toDouble(), 20.0)
         it.message
     }
-    tool<Message>("ask", "Ask the user") { elicit<Answer>(it.message)?.value ?: "no answer" }
+    tool<Message>("ask", "Ask the user") { elicit<Answer>(it.message).content?.value ?: "no answer" }
     val names = List(100) { "f%02d".format(it) }
     val properties = names.associateWith { mapOf("type" to "integer") }
     val wide = jsonObjectOf("type" to "object", "properties" to properties, "required" to names)

@@ -22,7 +22,7 @@ class Elicitation {
           "book",
           "Book a table.",
           (context, given) -> {
-            var table = context.elicit("A table for how many?", Table.class);
+            var table = context.elicit("A table for how many?", Table.class).content();
             return table == null
                 ? "Nothing was booked."
                 : "A table for " + table.people() + " is booked.";

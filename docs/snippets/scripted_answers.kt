@@ -17,7 +17,7 @@ suspend fun main() {
     val restaurant =
         server("restaurant", "1.0.0", options = { rerunHandlers = true }) {
             tool("book", "Book a table.") {
-                val table = elicit<Table>("A table for how many?")
+                val table = elicit<Table>("A table for how many?").content
                 if (table == null) "Nothing was booked." else "A table for ${table.people} is booked."
             }
         }

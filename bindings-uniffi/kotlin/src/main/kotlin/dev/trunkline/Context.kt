@@ -115,19 +115,25 @@ public class Context internal constructor(internal val ticket: ULong, private va
     public fun closeStream(): Unit = tell("closeStream" to true)
 
     /**
-     * Asks the client's user to fill in the properties of a serializable class. Returns null unless the user accepts.
+     * Asks the client's user to fill in the properties of a serializable class.
      */
-    public suspend inline fun <reified T : Any> elicit(message: String, noinline options: RequestOptions.() -> Unit = {}): T? =
+    public suspend inline fun <reified T : Any> elicit(message: String, noinline options: RequestOptions.() -> Unit = {}): Elicited<T> =
         elicit(message, serializer<T>(), options)
 
     @PublishedApi
-    internal suspend fun <T : Any> elicit(message: String, serializer: KSerializer<T>, options: RequestOptions.() -> Unit): T? {
+    internal suspend fun <T : Any> elicit(message: String, serializer: KSerializer<T>, options: RequestOptions.() -> Unit): Elicited<T> {
         // Not a FormSchema: the core makes a form of it, without null.
         val params = objectOf("message" to message, "requestedSchema" to schemaOf(serializer.descriptor))
         val result: ElicitResult = decoded(requester.request(Methods.ELICIT, params, RequestOptions().apply(options)))
-        if (result.action != ElicitAction.ACCEPT) return null
-        return received("the response is not that of the form") {
-            valueOf(serializer, result.content ?: NOTHING)
+        return when (result.action) {
+            ElicitAction.ACCEPT ->
+                Elicited.Accept(
+                    received("the response is not that of the form") { valueOf(serializer, result.content ?: NOTHING) },
+                )
+
+            ElicitAction.DECLINE -> Elicited.Decline
+
+            else -> Elicited.Cancel
         }
     }
 

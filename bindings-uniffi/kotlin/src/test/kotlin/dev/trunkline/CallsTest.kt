@@ -248,7 +248,7 @@ class CallsTest {
 
     @Test
     fun `handlers of the client answer the server`() = test(
-        { tool("asks") { elicit<Name>("Who?")?.name ?: "nobody" } },
+        { tool("asks") { elicit<Name>("Who?").content?.name ?: "nobody" } },
         { onElicit { ElicitResult(ElicitAction.ACCEPT, JsonObject(mapOf("name" to JsonPrimitive("Ada")))) } },
     ) { client -> assertEquals("Ada", textOf(client.callTool("asks"))) }
 
@@ -257,7 +257,7 @@ class CallsTest {
 
     @Test
     fun `a form may have optional fields`() = test(
-        { tool("orders") { elicit<Order>("What?")?.let { "${it.drink} with ${it.sugar}" } ?: "nothing" } },
+        { tool("orders") { elicit<Order>("What?").content?.let { "${it.drink} with ${it.sugar}" } ?: "nothing" } },
         {
             onElicit {
                 assertEquals("integer", it.requestedSchema.properties.getValue("sugar").kind)
@@ -265,6 +265,16 @@ class CallsTest {
             }
         },
     ) { client -> assertEquals("tea with null", textOf(client.callTool("orders"))) }
+
+    @Test
+    fun `decline and cancel differ`() {
+        for ((action, seen) in listOf(ElicitAction.DECLINE to Elicited.Decline, ElicitAction.CANCEL to Elicited.Cancel)) {
+            test(
+                { tool("orders") { elicit<Order>("What?").toString() } },
+                { onElicit { ElicitResult(action) } },
+            ) { client -> assertEquals(seen.toString(), textOf(client.callTool("orders"))) }
+        }
+    }
 
     private class BrokenException : RuntimeException() {
         override val message: String get() = error("it fails, too")

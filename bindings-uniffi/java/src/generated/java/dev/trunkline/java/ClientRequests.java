@@ -523,50 +523,50 @@ public abstract class ClientRequests {
   }
 
   /**
-   * Asks the client's user to fill in the components of a record. The result is null unless the
-   * user accepts. As {@link #elicit(String, FormSchema)} otherwise.
+   * Asks the client's user to fill in the components of a record. As {@link #elicit(String,
+   * FormSchema)} otherwise.
    *
    * @param message the message for the user
    * @param form the class of the record
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
    */
-  public <T extends Record> @Nullable T elicit(String message, Class<T> form) {
+  public <T extends Record> Elicited<T> elicit(String message, Class<T> form) {
     return elicit(message, form, options -> {});
   }
 
   /**
-   * Asks the client's user to fill in the components of a record. The result is null unless the
-   * user accepts. As {@link #elicit(String, FormSchema)} otherwise.
+   * Asks the client's user to fill in the components of a record. As {@link #elicit(String,
+   * FormSchema)} otherwise.
    *
    * @param message the message for the user
    * @param form the class of the record
    */
-  public <T extends Record> CompletableFuture<@Nullable T> elicitAsync(String message, Class<T> form) {
+  public <T extends Record> CompletableFuture<Elicited<T>> elicitAsync(String message, Class<T> form) {
     return elicitAsync(message, form, options -> {});
   }
 
   /**
-   * Asks the client's user to fill in the components of a record. The result is null unless the
-   * user accepts. As {@link #elicit(String, FormSchema)} otherwise.
+   * Asks the client's user to fill in the components of a record. As {@link #elicit(String,
+   * FormSchema)} otherwise.
    *
    * @param message the message for the user
    * @param form the class of the record
    * @param options sets options of the request
    * @throws TrunklineException of a class such as {@link RequestTimeoutException}
    */
-  public <T extends Record> @Nullable T elicit(String message, Class<T> form, Consumer<RequestOptions> options) {
+  public <T extends Record> Elicited<T> elicit(String message, Class<T> form, Consumer<RequestOptions> options) {
     return Futures.wait(elicitAsync(message, form, options));
   }
 
   /**
-   * Asks the client's user to fill in the components of a record. The result is null unless the
-   * user accepts. As {@link #elicit(String, FormSchema)} otherwise.
+   * Asks the client's user to fill in the components of a record. As {@link #elicit(String,
+   * FormSchema)} otherwise.
    *
    * @param message the message for the user
    * @param form the class of the record
    * @param options sets options of the request
    */
-  public <T extends Record> CompletableFuture<@Nullable T> elicitAsync(String message, Class<T> form, Consumer<RequestOptions> options) {
-    return Futures.map(requester().request(Methods.ELICIT, Json.object("message", message, "requestedSchema", Schema.of(form)), options), ElicitResult.class, result -> result.action().equals(ElicitAction.ACCEPT) ? Futures.read(result.content(), form) : null);
+  public <T extends Record> CompletableFuture<Elicited<T>> elicitAsync(String message, Class<T> form, Consumer<RequestOptions> options) {
+    return Futures.map(requester().request(Methods.ELICIT, Json.object("message", message, "requestedSchema", Schema.of(form)), options), ElicitResult.class, result -> new Elicited<>(result.action(), result.action().equals(ElicitAction.ACCEPT) ? Futures.read(result.content(), form) : null));
   }
 }

@@ -273,7 +273,7 @@ class CallsTest {
                   "",
                   (context, given) -> {
                     seen.add(Thread.currentThread().getContextClassLoader());
-                    return context.elicit("Who?", Name.class).name();
+                    return context.elicit("Who?", Name.class).content().name();
                   }),
           options ->
               options.onElicit(
@@ -321,7 +321,7 @@ class CallsTest {
                 "",
                 (context, given) -> {
                   try {
-                    return context.elicit("Who?", Name.class).name();
+                    return context.elicit("Who?", Name.class).content().name();
                   } catch (Exception caught) {
                     return "what ends the handler is no exception";
                   }
@@ -442,7 +442,7 @@ class CallsTest {
             server.tool(
                 "orders",
                 "",
-                (context, given) -> String.valueOf(context.elicit("What?", Order.class))),
+                (context, given) -> String.valueOf(context.elicit("What?", Order.class).content())),
         options ->
             options.onElicit(
                 request -> {
@@ -454,6 +454,22 @@ class CallsTest {
           var ordered = new Order("tea", Optional.empty());
           assertEquals(ordered.toString(), textOf(client.callTool("orders")));
         });
+  }
+
+  @Test
+  void declineAndCancelDiffer() {
+    for (var action : List.of(ElicitAction.DECLINE, ElicitAction.CANCEL)) {
+      test(
+          server ->
+              server.tool(
+                  "orders",
+                  "",
+                  (context, given) -> context.elicit("What?", Order.class).toString()),
+          options -> options.onElicit(request -> new ElicitResult(action)),
+          client ->
+              assertEquals(
+                  new Elicited<Order>(action, null).toString(), textOf(client.callTool("orders"))));
+    }
   }
 
   @Test

@@ -85,7 +85,7 @@ class LibrariesTest {
             Forecast.class,
             (context, place) -> {
               context.progress(1);
-              var answer = context.elicit("Fahrenheit?", Place.class);
+              var answer = context.elicit("Fahrenheit?", Place.class).content();
               return new Forecast(answer == null ? place.city() : answer.city(), List.of(1.5));
             });
         server.tool("fails", "", (context, given) -> Files.readString(Path.of("missing")));
