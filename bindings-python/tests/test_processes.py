@@ -243,10 +243,10 @@ def test_a_handler_can_start_processes(tmp_path: Path, place: str, transport: st
             assert client.call_tool(tool).is_error is False
     else:
         command = [sys.executable, *QUIET, program, "stdio", place]
-        with SyncClient(command, env=environment(), timeout=60, reconnect=False) as client:
+        with SyncClient(command, env=environment(), timeout=60, reconnect=False, close_timeout=60) as client:
             assert client.call_tool(tool).structured_content == {"result": []}
             begun = time.monotonic()
-        assert time.monotonic() - begun < 2, "the server did not end by itself"
+        assert time.monotonic() - begun < 30, "the server did not end by itself"
 
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])

@@ -152,9 +152,8 @@ def test_a_blocked_loop_does_not_stop_reads(tmp_path: Path, reads: list[int]) ->
             await handed_over(client, reads)
             blocked = asyncio.ensure_future(client.call_tool("block", {"seconds": 1.5}))
             await asyncio.sleep(0.05)
-            started = time.monotonic()
             await client.ping()  # is answered by the core of the server
-            assert time.monotonic() - started < 1.2
+            assert not blocked.done()
             assert (await blocked).text == "blocked"
 
     run(check())

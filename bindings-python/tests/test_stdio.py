@@ -230,12 +230,16 @@ def test_a_child_that_does_not_exit_by_itself_is_terminated_after_the_close_time
         await client.close()
         return time.monotonic() - begun
 
-    assert run(check()) < 1.5, "by default it would have 2 s"
-    blocking = SyncClient(command, env=environment(), close_timeout=0.1)
-    blocking.connect()
-    begun = time.monotonic()
-    blocking.close()
-    assert time.monotonic() - begun < 1.5
+    def blocking() -> float:
+        client = SyncClient(command, env=environment(), close_timeout=0.1)
+        client.connect()
+        begun = time.monotonic()
+        client.close()
+        return time.monotonic() - begun
+
+    # By default, it would have 2 s. A busy machine may be late, but not each time.
+    assert any(run(check()) < 1.5 for _ in range(5))
+    assert any(blocking() < 1.5 for _ in range(5))
 
 
 def test_closing_ends_the_child(tmp_path: Path) -> None:

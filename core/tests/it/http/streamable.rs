@@ -256,8 +256,8 @@ async fn sub_02_listen_streams_from_its_acknowledgement_until_the_server_closes(
         fixture.server.add_tool(late).unwrap();
         stream.until("notifications/tools/list_changed").await;
         let start = Instant::now();
-        fixture.listener.close(Duration::from_secs(5)).await;
-        assert!(start.elapsed() < Duration::from_secs(2), "an open stream must not hold up the end");
+        fixture.listener.close(PATIENCE).await;
+        assert!(start.elapsed() < PATIENCE / 2, "an open stream must not hold up the end");
         let events = stream.finish().await.events();
         assert_eq!(events.len(), 3, "{events:?}");
         assert_eq!((&events[2]["id"], events[2].get("result").is_some()), (&json!(7), true));
@@ -489,7 +489,7 @@ async fn http_34_answers_go_to_their_post_and_not_to_the_get_stream() {
     assert_eq!(count.header("Mcp-Session-Id", &id).send().await.events().len(), 4);
     let start = Instant::now();
     fixture.listener.close(PATIENCE).await;
-    assert!(start.elapsed() < Duration::from_secs(2), "an open stream must not hold up the end");
+    assert!(start.elapsed() < PATIENCE / 2, "an open stream must not hold up the end");
     assert!(stream.finish().await.events().is_empty());
 }
 
@@ -758,7 +758,7 @@ async fn close_lets_calls_finish_until_the_deadline_and_then_fails_them() {
     sleep(Duration::from_millis(100)).await;
     let start = Instant::now();
     fixture.listener.close(PATIENCE).await;
-    assert!(start.elapsed() < Duration::from_secs(3));
+    assert!(start.elapsed() < PATIENCE / 2);
     assert_eq!(stream.finish().await.json()["result"]["content"][0]["text"], "waited");
     assert!(TcpStream::connect(fixture.address).await.is_err());
     fixture.listener.close(PATIENCE).await;
@@ -773,7 +773,7 @@ async fn close_lets_calls_finish_until_the_deadline_and_then_fails_them() {
     sleep(Duration::from_millis(100)).await;
     let start = Instant::now();
     fixture.listener.close(Duration::from_millis(200)).await;
-    assert!(start.elapsed() < Duration::from_secs(3));
+    assert!(start.elapsed() < PATIENCE / 2);
     eventually("the calls were not cancelled", || fixture.ends.dropped.load(Ordering::SeqCst) == 2).await;
     for stream in streams {
         let error = &stream.finish().await.json()["error"];
