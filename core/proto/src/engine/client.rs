@@ -31,7 +31,7 @@ pub struct ClientConversation<T> {
     identity: ClientIdentity,
     /// The identity, projected to the revision.
     spoken: ClientIdentity,
-    /// Whether each request declares the tasks extension.
+    /// Set if each request declares the tasks extension.
     declares_tasks: bool,
     /// The capabilities with that extension, once a request has declared it.
     with_tasks: Option<RawJson>,
@@ -56,12 +56,12 @@ const MAX_ABANDONED: usize = 1_024;
 /// Maximum number of pending requests from a server; more are refused as busy.
 const MAX_INCOMING: usize = 64;
 
-/// What is known about a pending request.
+/// The state of a pending request.
 #[derive(Debug)]
 pub struct Sent<T> {
     revision: Option<Revision>,
     method: Box<str>,
-    /// Whether a task is an allowed response.
+    /// Set if a task is an allowed response.
     as_task: bool,
     item: T,
 }
@@ -117,7 +117,7 @@ pub struct SentRequest {
     pub id: RequestId,
     /// The message.
     pub message: Bytes,
-    /// Whether no other request is in flight.
+    /// Set if no other request is in flight.
     pub alone: bool,
     /// Its trace context.
     pub trace: Option<Arc<SentTrace>>,
@@ -134,7 +134,7 @@ pub enum ClientReceived<T> {
         item: T,
         /// Its method.
         method: Box<str>,
-        /// What the server answered.
+        /// The server's answer.
         answer: Answer<NoResult>,
     },
     /// The response to a cancelled request for a task. It may name a task to cancel (CAN-04).

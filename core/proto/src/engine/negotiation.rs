@@ -139,7 +139,7 @@ pub enum Probe {
     Initialize {
         /// The revision to offer.
         revision: Revision,
-        /// Whether a new connection is needed first.
+        /// True if a new connection is needed first.
         fresh: bool,
     },
 }
@@ -300,7 +300,7 @@ impl Negotiation {
             }
             ProbeOutcome::Error(error) => Err(NegotiationError::Refused(error)),
             ProbeOutcome::InvalidResponse(text) => Err(NegotiationError::InvalidResponse(text)),
-            // It answered the probe or was silent, and then exited because of it.
+            // The server answered the probe or was silent, and then exited because of it.
             ProbeOutcome::Exited(_)
                 if self.pipe
                     && self.choice == RevisionChoice::Auto

@@ -40,7 +40,7 @@ pub struct ServerConversation<T, U> {
     outgoing: Option<Box<OutgoingRequests<U>>>,
 }
 
-/// What to do with a message.
+/// The action for a received message.
 #[derive(Debug)]
 pub enum Received<T, U> {
     /// Answer `initialize` with this revision.
@@ -153,7 +153,7 @@ impl<T, U> ServerConversation<T, U> {
         let key = self.incoming.next_key();
         let demand = match method.name {
             method::SUBSCRIPTIONS_LISTEN => Demand::Stays,
-            // It ends with its task, which may need further requests to end.
+            // `tasks/result` ends with its task, which may need more requests to end.
             method::TASKS_RESULT => Demand::Waits,
             _ => Demand::Slot(request.id.len() + request.params.as_ref().map_or(0, |params| params.as_bytes().len())),
         };

@@ -11,7 +11,7 @@ pub struct Guard {
     hosts: Option<Vec<String>>,
     /// The allowed origins; `None` allows all.
     origins: Option<Vec<String>>,
-    /// Whether pages of this machine are allowed.
+    /// True if pages of this machine are allowed.
     local_pages: bool,
 }
 

@@ -33,7 +33,7 @@ pub struct Routes {
     sse: Option<SsePaths>,
     /// Clients may see a longer path than is known here.
     below: bool,
-    /// Whether health checks are answered.
+    /// True if health checks are answered.
     probes: bool,
 }
 

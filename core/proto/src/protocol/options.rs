@@ -162,7 +162,7 @@ pub trait JsonForm<T> {
     const TYPE: Type;
     /// The unit.
     const UNIT: Option<Unit> = None;
-    /// Whether it may be absent.
+    /// The presence of a member of this type.
     const PRESENCE: Presence = Presence::Optional;
 
     /// Reads a value.

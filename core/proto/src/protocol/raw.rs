@@ -32,7 +32,7 @@ impl RawJson {
 
     /// The JSON as a string.
     pub fn as_str(&self) -> &str {
-        // It was valid UTF-8 when it was created.
+        // The bytes were valid UTF-8 at creation.
         str::from_utf8(&self.0).unwrap_or_default()
     }
 

@@ -262,7 +262,7 @@ impl Containers {
         self.depth -= 1;
     }
 
-    /// Whether the innermost is an object.
+    /// Returns whether the innermost container is an object.
     fn innermost(&self) -> Option<bool> {
         (self.depth > 0).then_some(self.are_objects & 1 == 1)
     }

@@ -205,7 +205,7 @@ fn parse_outcome(buffer: &Bytes, wire: &MessageMembers<'_>, has_id: bool) -> Res
 pub struct Beginning {
     /// Its id, if readable.
     pub id: Option<RequestId>,
-    /// Whether it is a response.
+    /// True for a response.
     pub response: bool,
 }
 

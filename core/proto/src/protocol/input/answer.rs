@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// Why a response is not acceptable.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum AnswerError {
-    /// It is not a response to this request at all.
+    /// The answer is not a response to this request at all.
     #[error("the response is malformed: {0}")]
     Malformed(String),
     /// The user accepted, but the values do not match the form. The handler may ask again.

@@ -1,8 +1,8 @@
 //! A server's authorization challenge, which errors carry in every language.
 
 json_object! {
-    /// What is known about the challenge of a server that refused a request because of missing
-    /// authorization (RFC 6750 section 3, RFC 9728 section 5.1).
+    /// Authorization challenge of a server that refused a request (RFC 6750 section 3, RFC 9728
+    /// section 5.1).
     pub struct AuthorizationDemand {
         /// HTTP status of the refusal: 401, or 403 if the access token does not suffice. Absent if
         /// no credentials could be obtained and sent.

@@ -32,7 +32,7 @@ crate::json_names! {
 }
 
 json_object! {
-    /// What is known about a failed connection, or a listener that could not be opened.
+    /// Details of a failed connection, or of a listener that could not be opened.
     pub struct ConnectionFailure {
         /// The reason.
         optional reason: FailureReason = "reason",

@@ -19,7 +19,7 @@ json_object! {
 
     /// A change at the server, as a subscription reports it.
     pub struct Change {
-        /// What changed.
+        /// Kind of change.
         required kind: ChangeKind = "kind",
         /// URI of the resource (`resource`); may be below the subscribed one.
         optional uri: String = "uri",
@@ -75,7 +75,7 @@ impl From<Vec<String>> for SubscriptionFilter {
 }
 
 crate::json_names! {
-    /// What changed.
+    /// Kind of change.
     pub enum ChangeKind, by default Missed {
         /// The contents of a resource.
         Resource = "resource",

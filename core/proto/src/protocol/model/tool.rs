@@ -24,7 +24,7 @@ json_object! {
         required name: String = "name",
         /// Display name.
         optional title: String = "title" since V2025_06_18,
-        /// What the tool is for, for the model.
+        /// Description of the tool, for the model.
         optional description: String = "description",
         /// JSON Schema of the arguments, with an object at its root.
         required input_schema: Value = "inputSchema",

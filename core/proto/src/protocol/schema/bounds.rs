@@ -80,7 +80,7 @@ pub(super) struct ValidationCost {
     recursive: u64,
     /// The longest chain of schemas that apply to the same value.
     chain: usize,
-    /// Whether any schema has alternatives.
+    /// True if any schema has alternatives.
     alternatives: bool,
 }
 
@@ -184,7 +184,7 @@ struct SchemaWalk<'a> {
     seen: HashMap<*const Value, Option<AppliedWork>>,
 }
 
-/// What is directly inside a schema, each with the resolver of its references.
+/// The direct subschemas of a schema, each with the resolver of its references.
 type InnerSchemas<'s, R> = Result<Vec<(Scope, &'s Value, R)>, SchemaError>;
 
 fn follow(limits: &Limits, schema: &Value) -> Result<ValidationCost, SchemaError> {

@@ -37,7 +37,7 @@ pub struct TextReader {
 pub struct TextMember<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Whether it is a list.
+    /// True for a list.
     pub is_list: bool,
 }
 
@@ -48,7 +48,7 @@ pub struct SchemaMember<'a> {
     pub name: &'a str,
     /// Its schemas; a union may have several.
     pub schemas: Vec<&'a Value>,
-    /// Whether every object has it.
+    /// True if every object has it.
     pub is_required: bool,
 }
 

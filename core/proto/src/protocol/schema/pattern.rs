@@ -106,7 +106,7 @@ impl Pattern {
         let matches = match (&self.linear, &self.program) {
             (Some(linear), _) if cost <= budget.linear => {
                 budget.linear -= cost;
-                // It panics on some patterns: https://github.com/rust-lang/regex/issues/1344
+                // `regex` panics on some patterns: https://github.com/rust-lang/regex/issues/1344
                 catch_unwind(AssertUnwindSafe(|| linear.is_match(text))).ok()
             }
             (_, Some(program)) => program.is_match(text, &mut budget.steps),
