@@ -20,7 +20,7 @@ use trunkline::{
     server::{CallInfo, Category, HttpRequest, Server},
 };
 
-/// What can be described, apart from the port.
+/// The kinds of handles that can be described, apart from the port.
 const KINDS: [HandleKind; 4] = [HandleKind::Call, HandleKind::Verification, HandleKind::Connection, HandleKind::Server];
 
 /// Describes a call, a token to verify, a connection, a server, or (0) the port.

@@ -175,8 +175,8 @@ message! {
         ;
         /// The drainer that receives its calls.
         lane: Lane = "lane",
-        /// Whether results have the form `{"result": value}`. An output schema that is not for
-        /// objects then describes the value.
+        /// Results have the form `{"result": value}`. An output schema that is not for objects then
+        /// describes the value.
         wrap_output: bool = "wrapOutput",
         /// Handle of a `visibility`, which decides who can see and call the feature. To other
         /// callers it does not exist.
@@ -184,7 +184,7 @@ message! {
         /// Handle of a feature of the same kind, which this one replaces at its position in the
         /// list. The old handle becomes stale; running calls continue.
         replaces: Option<u64> = "replaces",
-        /// Whether to send a `Call` named `explain` when the input schema refuses arguments.
+        /// Send a `Call` named `explain` when the input schema refuses arguments.
         explains: bool = "explains",
         ;
         /// The options.
@@ -679,7 +679,7 @@ trunkline::bridge_support::options! {
         /// JSON Schema that the `structuredContent` of a tool's result must match; otherwise the
         /// request fails with the kind `transport`. Results with `isError` are not checked.
         result_schema: Option<Value> => "resultSchema" = None,
-        /// Whether `resultSchema` describes the value of `{"result": value}`.
+        /// `resultSchema` describes the value of `{"result": value}`.
         wrap_result: bool => "wrapResult" = false,
         /// Fetch the reply with `wait`.
         wait: bool => "wait" = false,

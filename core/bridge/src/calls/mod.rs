@@ -18,7 +18,7 @@ use bytes::Bytes;
 use std::sync::{Arc, Weak};
 use trunkline::auth::Verification;
 
-/// What the host passes to `complete` or `fail`.
+/// The host's argument to `complete` or `fail`.
 pub(crate) enum HostAnswer {
     Result(Shape, Bytes),
     Failure(Fail),

@@ -37,7 +37,7 @@ pub struct ResponseHead {
     pub status: StatusCode,
     /// The headers, in order.
     pub headers: HeaderMap,
-    /// Whether no chunk follows.
+    /// True if no chunk follows.
     pub empty: bool,
 }
 

@@ -37,7 +37,7 @@ pub(crate) struct EventQueue {
     telemetry: Mutex<VecDeque<Value>>,
     /// The port is closing: neither new work nor log records are accepted.
     closing: AtomicBool,
-    /// Whether the host has drained the main lane before.
+    /// True once the host has drained the main lane.
     drained: AtomicBool,
     /// Accounts for queued notifications of peers.
     notifications: Backlog,
@@ -147,8 +147,8 @@ impl EventQueue {
         found.and_then(|index| items.remove(index)).is_some()
     }
 
-    /// What the host has to drain for a listener to end, if it is queued: the ticket of a call that
-    /// closes a lifespan, or 0 for the end itself.
+    /// Returns the queued event that the host must drain for a listener to end, if any: the ticket
+    /// of a call that closes a lifespan, or 0 for the end itself.
     pub(crate) fn end_of(&self, handle: u64) -> Option<u64> {
         let end = |item: &QueuedEvent| match item {
             QueuedEvent::Event(event) => {

@@ -27,7 +27,7 @@ use trunkline::{
     wire_log::Transport,
 };
 
-/// What a connection connects to.
+/// The target of a connection.
 enum ConnectionTarget {
     Server(Arc<dyn Connector>),
     Group(Vec<NamedServer>),

@@ -64,7 +64,7 @@ fn mount(
 fn start(state: &Arc<PortState>, server: u64, endpoint: Endpoint, given: OpenMessage) -> Result<u64, BridgeError> {
     let (process, server, runtime) = (state.process()?, state.server(server)?, state.runtime()?);
     if matches!(endpoint, Endpoint::Stdio) {
-        // What the program prints from now on, as its lifespan may, must not reach the client.
+        // The program's own output, such as from its lifespan, must not reach the client.
         hold_stdio().map_err(|error| not_opened(&error))?;
     }
     let opening = PendingOpen::enter(state, given.wait)?;
@@ -90,7 +90,7 @@ async fn listen(
     let (listener, described) = match listening.await {
         Ok(Ok((listener, described))) => (Arc::new(listener), described),
         Ok(Err(error)) => return opening.failed(error),
-        // It was closed while it was opening, or has panicked.
+        // The listener was closed while it was opening, or its task panicked.
         Err(_) => return,
     };
     if become_open(state, handle, Arc::clone(&listener)).is_none() {

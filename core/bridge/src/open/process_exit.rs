@@ -58,7 +58,7 @@ fn exit(status: i32) -> ! {
 pub(crate) fn end_by_signals(state: &Arc<PortState>, handle: u64) -> Result<(), BridgeError> {
     let listener = match state.tables.lock().listeners.get(handle) {
         Some(OpenState::Open(thing)) => Arc::clone(thing),
-        // It has already ended.
+        // The listener has already ended.
         _ => return Ok(()),
     };
     let state = Arc::downgrade(state);

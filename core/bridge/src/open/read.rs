@@ -19,7 +19,7 @@ use trunkline::{
 
 const OPEN: &str = "open";
 
-/// What is opened.
+/// A listener or connection to open.
 pub(super) enum Opened {
     /// A listener of a server.
     Listener(u64),

@@ -1,4 +1,4 @@
-//! What all ports of a process share: the runtime, the log and standard error.
+//! Resources that all ports of a process share: the runtime, the log and standard error.
 
 pub(crate) mod log_forwarding;
 pub(crate) mod log_scope;

@@ -34,7 +34,7 @@ struct QueueState {
     text: Vec<u8>,
     /// Number of dropped texts.
     dropped: usize,
-    /// Whether the thread is writing.
+    /// True while the thread is writing.
     writing: bool,
     /// The process that owns the thread, or 0.
     process: u32,

@@ -14,11 +14,11 @@ pub(crate) struct HostReply {
     state: Weak<PortState>,
     ticket: u64,
     progress: Arc<QueuedProgress>,
-    /// Whether the request asks for progress.
+    /// True if the request asks for progress.
     wants_progress: bool,
-    /// Whether progress goes to the thread that waits for the reply, not to the queue.
+    /// True if progress goes to the thread that waits for the reply, not to the queue.
     for_threads: bool,
-    /// Whether its end is reported to telemetry.
+    /// True if the end of the request is reported to telemetry.
     is_traced: bool,
 }
 

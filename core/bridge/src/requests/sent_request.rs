@@ -37,7 +37,7 @@ pub(crate) fn note_sent(state: &PortState, ticket: u64, running: RunningRequest)
     let mut tables = state.tables.lock();
     match tables.requests.get_mut(ticket) {
         Some(HostRequest::Running { sent, .. }) => *sent = Some(running),
-        // It is already done.
+        // The request is already done.
         Some(_) => {}
         None => {
             drop(tables);

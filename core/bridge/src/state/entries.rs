@@ -1,4 +1,4 @@
-//! What the handles and tickets of a port refer to.
+//! The objects behind the handles and tickets of a port.
 
 use crate::{
     BridgeError, ErrorKind, Lane,
@@ -42,7 +42,7 @@ impl HostTarget {
 }
 
 impl Drop for HostTarget {
-    /// It was removed and its last call is over, so the host can release it.
+    /// Lets the host release a target that was removed and whose last call is over.
     fn drop(&mut self) {
         if let (Some(queue), Some(&handle)) = (self.queue.upgrade(), self.handle.get()) {
             queue.push_freed(handle);

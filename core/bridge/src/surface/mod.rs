@@ -221,7 +221,7 @@ impl Models {
             "doc": text(row.doc),
             "remedy": row.remedy,
             "facts": self.fields(kind.facts()),
-            // It ends a handler that will run again, and is not an error of the package.
+            // `Suspended` ends a handler that will run again, and is not an error of the package.
             "public": kind != ErrorKind::Suspended,
         })
     }

@@ -158,7 +158,7 @@ fn micros(time: Duration) -> u64 {
 #[derive(Default)]
 pub(crate) struct HostTelemetry {
     queue: Weak<EventQueue>,
-    /// Whether the host uses OpenTelemetry.
+    /// True if the host uses OpenTelemetry.
     is_on: AtomicBool,
     next: AtomicU64,
     /// Incoming operations by number.

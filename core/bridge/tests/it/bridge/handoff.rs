@@ -22,7 +22,7 @@ struct Reader {
 
 #[derive(Default)]
 struct Progress {
-    /// It does nothing: its loop is busy.
+    /// True while the loop of the host is busy.
     blocked: AtomicBool,
     reads: AtomicUsize,
     given_back: AtomicUsize,

@@ -408,7 +408,7 @@ fn requests_of_a_connection_that_never_opens_fail_with_it() {
         failure["kind"] == "transport" && failure["message"].as_str().unwrap().contains("no-such-program-here"),
         "{failure}"
     );
-    // It may have failed already.
+    // The connection may have failed already.
     match request {
         Ok(request) => assert_eq!(host.failure(request), failure),
         Err(error) => assert_eq!(error.kind, ErrorKind::Closed),
