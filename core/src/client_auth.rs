@@ -101,7 +101,7 @@ pub struct CredentialsRefusal {
     pub headers: Vec<(String, String)>,
     /// Number of earlier refusals of this request.
     pub round: usize,
-    /// Whether the user may be asked, because a caller is waiting for this request.
+    /// True if the user may be asked, because a caller is waiting for this request.
     pub interactive: bool,
     /// The address that refused it; unknown behind a proxy.
     pub peer: Option<IpAddr>,

@@ -1,8 +1,8 @@
-//! Who resource usage is charged to: memory for tasks, and turns for costly work.
+//! The account that resource usage is charged to: memory for tasks, and turns for costly work.
 
 use std::sync::Arc;
 
-/// Who resource usage is charged to.
+/// The account that resource usage is charged to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Holder {
     Principal(String),

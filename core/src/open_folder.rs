@@ -121,7 +121,7 @@ use std::{fs::File, io};
 pub(crate) use system::OpenFolder;
 
 mod entry {
-    /// What a name in a folder refers to.
+    /// The kind of an entry in a folder.
     pub(crate) enum EntryKind {
         Folder,
         /// A regular file with its size.
@@ -137,7 +137,7 @@ impl OpenFolder {
     pub(crate) fn file(&self, name: &str) -> io::Result<File> {
         if let EntryKind::File(_) = self.kind(name)? {
             let file = self.open_file(name)?;
-            // It may have been replaced by now.
+            // The file may have been replaced by now.
             if file.metadata()?.is_file() {
                 return Ok(file);
             }

@@ -1,4 +1,4 @@
-//! What most servers and clients need: `use trunkline::prelude::*;`.
+//! The names that most servers and clients need: `use trunkline::prelude::*;`.
 //!
 //! It does not include names that would clash with other imports: [`crate::Result`] and
 //! [`crate::Ok`], which would hide those of the standard library, and [`crate::Tool`],

@@ -114,7 +114,7 @@ impl Waiting {
 }
 
 thread_local! {
-    /// Whether the loop of [`Turns::begin`] is running on this thread.
+    /// True while the loop of [`Turns::begin`] is running on this thread.
     static IS_BEGINNING: Cell<bool> = const { Cell::new(false) };
 }
 

@@ -46,7 +46,7 @@ pub struct MessageInfo<'a> {
     pub client_capabilities: Option<&'a RawJson>,
     /// For a response, the method of its request.
     pub method: Option<&'a str>,
-    /// Whether this is a request refused as malformed, or the response to it.
+    /// True for a request refused as malformed, or the response to it.
     pub refused: bool,
 }
 

@@ -20,7 +20,7 @@ pub(super) struct KeyCache<K> {
     fetching: bool,
 }
 
-/// What to do with a token.
+/// The action for a token.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum KeyLookup<K> {
     /// Use these keys.

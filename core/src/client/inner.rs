@@ -54,7 +54,7 @@ pub(crate) struct ClientInner {
     pub(super) lost_link: Mutex<Option<Arc<Promise<()>>>>,
     /// The start of the last frame that was not a message (such as a stray print), for errors.
     pub(super) invalid_frame: Mutex<Option<String>>,
-    /// Whether the link is open, so that messages may be sent.
+    /// True while the link is open, so that messages may be sent.
     pub(super) ready: AtomicBool,
     pub(super) reconnecting: Mutex<Reconnecting>,
     /// Messages of an abandoned link have an older number.

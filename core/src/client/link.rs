@@ -140,7 +140,7 @@ pub struct LinkMessage {
     pub bytes: Bytes,
     /// For a request: what transports with headers need.
     pub request: Option<RequestHead>,
-    /// Whether this is the only request in flight, so that waiting for others to batch with it is
+    /// True if this is the only request in flight, so that waiting for others to batch with it is
     /// pointless.
     pub alone: bool,
     /// The sender of a request to a server in this process, if known.

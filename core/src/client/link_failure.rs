@@ -48,7 +48,7 @@ pub enum LinkFailure {
     Unauthorized {
         /// The text.
         text: String,
-        /// What the server demands.
+        /// The server's demand.
         demand: Box<AuthorizationDemand>,
     },
     /// The server no longer knows the session.
@@ -73,7 +73,7 @@ pub enum LinkFailure {
 pub struct ProcessExit {
     /// The message: how it ended, and its last lines of standard error.
     pub text: String,
-    /// Whether only a pipe was closed and the process is still running.
+    /// True if only a pipe was closed and the process is still running.
     pub still_running: bool,
     /// Its exit status, if it exited.
     pub exit_code: Option<i32>,

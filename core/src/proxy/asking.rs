@@ -60,7 +60,7 @@ struct Question {
     params: RawJson,
     /// `None` if the call ended first.
     answer: Promise<Option<Result<RawJson, RpcError>>>,
-    /// Whether it has been passed to the caller's current request.
+    /// True if the question has been passed to the caller's current request.
     is_put: AtomicBool,
     /// The pending request to the caller, for cancelling it.
     pending: Mutex<Option<(CallInfo, PendingClientRequest)>>,

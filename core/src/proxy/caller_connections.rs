@@ -35,7 +35,7 @@ pub(super) struct CallerConnections {
 #[derive(Default)]
 struct LeaseTable {
     entries: Vec<LeasedConnection>,
-    /// Whether a task is checking for unused connections.
+    /// True while a task is checking for unused connections.
     looking: bool,
 }
 
@@ -67,7 +67,7 @@ struct CallerConnectionState {
 pub(super) struct Lease {
     connections: Weak<CallerConnections>,
     pub(super) connection: Arc<CallerConnection>,
-    /// Whether the server has answered the call, and waits for nothing that belongs to it.
+    /// True if the server has answered the call, and waits for nothing that belongs to it.
     is_settled: bool,
 }
 

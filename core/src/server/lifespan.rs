@@ -162,7 +162,7 @@ impl ServerLifespan {
             if state.users > 0 {
                 let waiting = mem::take(&mut state.waiting);
                 drop(state);
-                // Those who wait for the end of their use.
+                // Wake the tasks that wait for the end of their use.
                 return waiting.into_iter().for_each(Waker::wake);
             }
             let value = match mem::replace(&mut state.phase, Phase::Closing) {

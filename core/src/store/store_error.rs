@@ -5,7 +5,7 @@
 #[error("The store {store} {kind}: {problem}")]
 #[non_exhaustive]
 pub struct StoreError {
-    /// What went wrong.
+    /// The kind of failure.
     pub kind: StoreErrorKind,
     /// The URL of the store, without its password.
     pub store: String,

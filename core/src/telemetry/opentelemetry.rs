@@ -32,7 +32,7 @@ pub(super) fn is_set_up() -> bool {
         || is_meter_provider(&*global::meter_provider())
 }
 
-/// Whether it is more than the placeholder of the API, which has no fields.
+/// Returns whether a propagator is more than the placeholder of the API, which has no fields.
 fn is_propagator(propagator: &dyn TextMapPropagator) -> bool {
     propagator.fields().next().is_some()
 }
@@ -69,7 +69,7 @@ pub struct OpenTelemetry {
     sessions: [Histogram<f64>; 2],
     meter: Meter,
     loads: Arc<ServerLoads>,
-    /// Whether the load instruments have been created, which happens with the first server.
+    /// Guards the creation of the load instruments, which happens with the first server.
     measures_loads: Once,
 }
 

@@ -66,7 +66,7 @@ impl OperationEnd {
 
     /// The end of an operation that failed without a JSON-RPC error.
     pub(crate) fn failed(kind: impl Into<super::AttributeValue>, error: Option<String>) -> Self {
-        // It may quote what the peer sent.
+        // The error may quote the peer.
         let error = error.map(|text| excerpt(&text).to_owned());
         Self { attributes: vec![Attribute::new(key::ERROR_TYPE, kind)], error, ..Self::default() }
     }

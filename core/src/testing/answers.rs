@@ -91,7 +91,7 @@ impl Lines {
         handlers
     }
 
-    /// What went wrong in a finished test.
+    /// The faults of a finished test.
     pub(super) fn faults(&self) -> Vec<String> {
         let left =
             [(self.forms.len(), "forms"), (self.pages.len(), "pages"), (self.samples.len(), "messages to the model")];

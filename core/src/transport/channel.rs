@@ -170,7 +170,7 @@ struct OpenChannel<C> {
     inbox: Arc<dyn Inbox>,
     /// Bytes in the outbox.
     waiting: AtomicUsize,
-    /// Whether the end has been reported.
+    /// True once the end has been reported.
     is_over: AtomicBool,
 }
 

@@ -103,7 +103,7 @@ struct ChildPipes {
     waiting: Mutex<QueuedText>,
     changed: Notify,
     round_trips: Arc<RoundTripTracker>,
-    /// Whether this side has closed the connection.
+    /// True if this side has closed the connection.
     closed: AtomicBool,
     /// Maximum length of a message.
     limit: usize,
@@ -113,9 +113,9 @@ struct ChildPipes {
 #[derive(Default)]
 struct QueuedText {
     text: Vec<u8>,
-    /// Whether the task is writing messages from the queue.
+    /// True while the task is writing messages from the queue.
     writing: bool,
-    /// Whether a write has failed.
+    /// True if a write has failed.
     broken: bool,
 }
 

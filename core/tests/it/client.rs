@@ -120,7 +120,7 @@ type Script = dyn FnMut(&Peer, &Value) + Send;
 struct Fake {
     script: Arc<Mutex<Script>>,
     pipe: bool,
-    /// Whether it answers before the sending of a message returns.
+    /// True if the server answers before the sending of a message returns.
     answers_at_once: AtomicBool,
     connections: AtomicUsize,
     seen: Arc<Mutex<Vec<(usize, Value)>>>,

@@ -590,7 +590,7 @@ async fn life_04_what_follows_initialized_waits_until_it_has_arrived() {
 async fn can_01_an_unsent_request_is_not_cancelled() {
     let server = legacy(|request| (0, json_answer(200, &result(request, json!({}))))).await;
     let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
-    // It waits for `initialized`, for which the server takes 200 ms.
+    // The request waits for `initialized`, for which the server takes 200 ms.
     let options = RequestOptions::default().with_timeout(Duration::from_millis(20));
     let error = client.request("tools/list", None, &options).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout);
@@ -794,7 +794,7 @@ async fn http_48_a_get_stream_whose_session_is_lost_gets_another_session() {
         ("POST", "initialize") => {
             let body = initialized(request, "2025-11-25").to_string();
             match sessions.fetch_add(1, Ordering::Relaxed) {
-                // It is still starting.
+                // The server is still starting.
                 1 => (0, http(503, "", "")),
                 session => {
                     let headers = format!("Content-Type: application/json\r\nMcp-Session-Id: s-{session}\r\n");

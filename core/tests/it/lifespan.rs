@@ -211,7 +211,7 @@ async fn one_that_opens_just_as_its_listener_is_cancelled_is_closed() {
         if is_opened {
             seen.becomes(&["opening", "closed"]).await;
         } else {
-            // It is opened again.
+            // The next listener opens the lifespan again.
             let listening = tokio::spawn(async move { server.listen("127.0.0.1:0").await });
             seen.becomes(&["opening", "opening"]).await;
             answer.notify_one();

@@ -15,7 +15,7 @@ pub trait AuthorizationHandler: Send + Sync + 'static {
 pub struct LoginStart {
     /// The issuer of the authorization server.
     pub issuer: String,
-    /// Whether the client registers itself there, so that any redirect URI works. A distinct one
+    /// True if the client registers itself there, so that any redirect URI works. A distinct one
     /// per issuer prevents mix-up attacks (RFC 9700 section 4.4.2.2).
     pub registers: bool,
     /// The redirect URI of an earlier registration. If you use another one, the client registers

@@ -76,12 +76,12 @@ impl ClientRegistration {
         Self { client_id, client_secret, method, redirect_uri: None, secret_expires_at: None, scopes: Vec::new() }
     }
 
-    /// Whether the client registered itself, so that it can do so again.
+    /// Returns whether the client registered itself, so that it can do so again.
     pub(super) fn is_dynamic(&self) -> bool {
         self.redirect_uri.is_some()
     }
 
-    /// Whether its secret, if any, is still valid.
+    /// Returns whether the secret, if any, is still valid.
     pub(super) fn is_usable(&self, now: u64) -> bool {
         self.secret_expires_at.is_none_or(|end| end > now)
     }

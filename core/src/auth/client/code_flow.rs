@@ -121,8 +121,8 @@ impl Login {
     }
 }
 
-/// Whether a login may have failed because the server no longer knows the client: there was no
-/// redirect, or its error is about the client. Any other error comes from a server that knows it.
+/// Returns whether a login may have failed because the server no longer knows the client: there was
+/// no redirect, or its error is about the client. Other errors come from servers that know it.
 fn may_be_unknown(failed: &TokenError) -> bool {
     matches!(failed.code.as_deref(), None | Some("unauthorized_client" | "invalid_client" | "invalid_request"))
 }

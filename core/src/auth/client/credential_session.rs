@@ -41,14 +41,14 @@ pub(super) struct CredentialSession {
 
 #[derive(Default)]
 struct CredentialState {
-    /// Whether the store has been read.
+    /// True once the store has been read.
     is_loaded: bool,
     tokens: Option<Tokens>,
     /// Number of token changes.
     changes: u64,
     proofs: Option<Arc<Proofs>>,
     found: Option<Discovered>,
-    /// Whether the authorization server refused `offline_access`.
+    /// True if the authorization server refused `offline_access`.
     offline_refused: bool,
     /// Scopes that the server still demanded after a login for them, and when: a Unix timestamp in
     /// seconds.

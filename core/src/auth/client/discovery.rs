@@ -59,12 +59,12 @@ pub(super) struct Discovered {
     pub(super) server: ServerMetadata,
 }
 
-/// What a grant needs of the metadata of an authorization server.
+/// The authorization server metadata that a grant needs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Needed {
     /// The page where users log in.
     pub(super) page: bool,
-    /// That PKCE is advertised.
+    /// Advertised support for PKCE.
     pub(super) pkce: bool,
 }
 
@@ -101,7 +101,7 @@ impl ServerMetadata {
     }
 }
 
-/// Whether these identify the same issuer. Its root can be written with or without a slash, and
+/// Returns whether two issuers are the same. The root can be written with or without a slash, and
 /// some servers write both.
 pub(super) fn is_same_issuer(one: &str, other: &str) -> bool {
     let of_root =

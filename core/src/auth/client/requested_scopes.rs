@@ -21,7 +21,7 @@ pub(super) struct Wanted<'a> {
     pub(super) earlier: &'a [String],
     /// Supported by the authorization server.
     pub(super) listed: &'a [String],
-    /// Whether the client wants access while the user is away.
+    /// True if the client wants access while the user is away.
     pub(super) offline: bool,
 }
 

@@ -66,7 +66,7 @@ impl Settings {
         if self.options.send_resource { resource } else { "" }
     }
 
-    /// What the grant needs of an authorization server.
+    /// The authorization server metadata that the grant needs.
     pub(super) fn needed(&self) -> Needed {
         let page = matches!(self.grant, Grant::AuthorizationCode(_));
         Needed { page, pkce: page && !self.options.assume_pkce }

@@ -21,16 +21,16 @@ use url::form_urlencoded;
 /// Lifetime of an assertion in seconds; each is used only once.
 const ASSERTION_LIFE: u64 = 60;
 
-/// What every grant, and every renewal, needs.
+/// The context of every grant and every renewal.
 #[derive(Clone)]
 pub(super) struct Parts {
     pub(super) settings: Arc<Settings>,
     pub(super) network: NetworkContext,
-    /// Those in use, with the nonces so far.
+    /// The DPoP proofs in use, with the nonces so far.
     pub(super) proofs: Option<Arc<Proofs>>,
 }
 
-/// What all token requests to one server have in common.
+/// The common context of all token requests to one server.
 pub(super) struct TokenContext<'a> {
     pub(super) parts: &'a Parts,
     pub(super) url: &'a str,
@@ -45,7 +45,7 @@ pub(super) struct TokenContext<'a> {
 pub(super) struct TokenError {
     /// The error code (RFC 6749 section 4.1.2.1 or 5.2), if there is one.
     pub(super) code: Option<String>,
-    /// Whether the server has decided about the grant. Any other error may be temporary.
+    /// True if the server has decided about the grant. Any other error may be temporary.
     pub(super) is_final: bool,
     pub(super) error: AuthError,
 }

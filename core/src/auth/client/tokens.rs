@@ -45,11 +45,10 @@ pub(super) struct Tokens {
     pub(super) requested: Vec<String>,
     /// The private key that the tokens are bound to, in PKCS #8 and Base64 (RFC 9449).
     pub(super) dpop_key: Option<String>,
-    /// Whether the server is in a private network; then its authorization server may be there as
-    /// well.
+    /// True if the server is in a private network; then its authorization server may be there too.
     #[serde(default)]
     pub(super) private_network: bool,
-    /// Whether they are newly granted, rather than refreshed or loaded from the store.
+    /// True if the tokens are newly granted, rather than refreshed or loaded from the store.
     #[serde(skip)]
     pub(super) is_new: bool,
     /// When this process refreshed them: a Unix timestamp in seconds.

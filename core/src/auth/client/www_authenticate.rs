@@ -7,7 +7,7 @@ use crate::protocol::model::AuthorizationDemand;
 /// Longer headers are ignored; a challenge is a few hundred bytes.
 const MAX_HEADER: usize = 16 * 1024;
 
-/// What a refusal demands, combined from all of its challenges.
+/// The demands of a refusal, combined from all of its challenges.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Demands {
     pub(super) resource_metadata: Option<String>,
@@ -15,7 +15,7 @@ pub(super) struct Demands {
     pub(super) scopes: Vec<String>,
     pub(super) error: Option<String>,
     pub(super) description: Option<String>,
-    /// Whether bearer tokens are accepted.
+    /// True if bearer tokens are accepted.
     pub(super) bearer: bool,
     pub(super) dpop: bool,
 }
@@ -50,8 +50,8 @@ impl Demands {
     }
 }
 
-/// What a refusal demands, or `None` if it is not about authorization. A host or origin that is not
-/// allowed is also refused with 403, but without a challenge.
+/// Returns the demand of a refusal, or `None` if it is not about authorization. A host or origin
+/// that is not allowed is also refused with 403, but without a challenge.
 pub(crate) fn demanded(status: u16, challenges: &[String]) -> Option<AuthorizationDemand> {
     let demands = Demands::read(challenges);
     let is_demand = status == 401 || (status == 403 && (demands.bearer || demands.dpop));

@@ -29,7 +29,7 @@ pub struct ClientCall {
     pub(in crate::client) repeatable: Option<Box<RepeatableCall>>,
 }
 
-/// What to cancel.
+/// The target of a cancellation.
 pub(in crate::client) enum Flight {
     /// The latest request.
     Sent(RequestId),

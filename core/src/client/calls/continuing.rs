@@ -1,4 +1,4 @@
-//! What a call does after its first response: end, or send another request (for a round of input,
+//! The steps of a call after its first response: its end, or another request (for a round of input,
 //! after rereading the tools list, or for a task).
 
 use super::{
@@ -24,7 +24,7 @@ use std::{
 /// A call that continues: its latest request, and its history.
 pub(in crate::client) struct ContinuedCall {
     pub(in crate::client) request: OwnedRequest,
-    /// Whether it was resent with missing headers.
+    /// True if the request was resent with missing headers.
     repeated: bool,
     pub(in crate::client) as_task: bool,
     /// The rounds of input so far, and the time that the server took for them.

@@ -171,7 +171,7 @@ impl InputResponses {
     /// state (MRTR-15, MRTR-17).
     pub(in crate::client) fn with_params(&self, params: Option<&RawJson>) -> Result<RawJson, serde_json::Error> {
         let mut members: IndexMap<String, &RawValue> = params.map_or(Ok(IndexMap::new()), RawJson::parse)?;
-        // Those among the parameters of the program are those of an earlier round.
+        // Members of these names among the program's parameters are those of an earlier round.
         members.retain(|name, _| !matches!(&**name, "inputResponses" | "requestState"));
         let responses = self.input_responses.as_ref().filter(|responses| !responses.is_empty());
         let responses = responses.map(to_raw_value).transpose()?;

@@ -1,5 +1,5 @@
-//! What a server's lists say about its tools: their output schemas (TOOL-14), the parameters
-//! mirrored in HTTP headers (H26-23, H26-30..39), and their task support (TSK-04, TSK-06).
+//! Facts about tools from a server's lists: their output schemas (TOOL-14), the parameters mirrored
+//! in HTTP headers (H26-23, H26-30..39), and their task support (TSK-04, TSK-06).
 
 use super::result_schema::{ResultSchema, SchemaRules};
 use crate::{
@@ -44,7 +44,7 @@ struct KnownTool {
     support: Option<TaskSupport>,
 }
 
-/// What to read from a list.
+/// The facts to read from a list.
 #[derive(Clone, Copy)]
 pub(in crate::client) struct ToolFacts {
     pub(in crate::client) headers: bool,

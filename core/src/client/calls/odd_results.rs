@@ -53,7 +53,7 @@ pub(in crate::client) fn usable(method: &str, result: RawJson) -> Result<RawJson
         Some(list) if method == method::TOOLS_CALL && !members.contains_key(list) => {
             rewriting::set(&mut members, list, &[(); 0]);
         }
-        // Whoever reads a list refuses a page without items.
+        // Readers of a list refuse a page without items.
         Some(list) if !members.contains_key(list) && operation.item.is_none() => {
             return Err(refused(method, &Fault::missing(list)));
         }
@@ -308,7 +308,7 @@ mod tests {
         usable(method, RawJson::from_value(given).unwrap()).unwrap().parse().unwrap()
     }
 
-    /// What is read, and the warnings.
+    /// Returns the result as read, and the warnings.
     fn logged(method: &str, given: &Value) -> (Value, Vec<String>) {
         let log = KeptLog::default();
         let read = tracing::subscriber::with_default(log.clone(), || read(method, given));

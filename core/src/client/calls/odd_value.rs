@@ -1,4 +1,4 @@
-//! What is wrong with a value of a result, in words.
+//! Describes faults in the values of results.
 
 use crate::protocol::describe::{Type, Union, Values};
 use std::fmt;

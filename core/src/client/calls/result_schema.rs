@@ -36,7 +36,7 @@ pub struct ResultSchema {
     rules: SchemaRules,
 }
 
-/// What a revision says about schemas that cannot be followed; otherwise they are like any other
+/// A revision's rules for schemas that cannot be followed; otherwise they are like any other
 /// invalid schema.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, Default)]

@@ -102,7 +102,7 @@ impl Client {
 struct WholeList {
     method: String,
     member: &'static str,
-    /// Whether a repeated cursor is an error.
+    /// True if a repeated cursor is an error.
     opaque: bool,
     /// The other members of the first page, once there is more than one page.
     first: Option<RawJson>,

@@ -36,7 +36,7 @@ pub enum ServerEntry {
         env: BTreeMap<String, String>,
         /// The working directory; that of this process by default.
         cwd: Option<String>,
-        /// Whether it inherits the environment of this process; the default is that of
+        /// Set to `true` to inherit the environment of this process; the default is that of
         /// [`ChildCommand`](crate::ChildCommand).
         inherit_env: Option<bool>,
         /// The destination of its standard error: `inherit`, `keep` or `discard`.

@@ -313,7 +313,7 @@ impl ClientEvents for MemberEvents {
         }
     }
 
-    /// It may be another process or session, with different lists.
+    /// The server may be another process or session, with different lists.
     fn reconnected(&self) {
         if let Some(member) = self.member.upgrade() {
             member.changes.lists_changed();

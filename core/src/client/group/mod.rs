@@ -175,7 +175,7 @@ impl ClientGroup {
         let member = self.members.add(name.to_owned(), Ok(server))?;
         let connected = member.client().await;
         if connected.is_err() {
-            // It is in the group all the same, and will be tried again on demand.
+            // The server is in the group all the same, and will be retried on demand.
             self.members.changes.lists_changed();
         }
         connected.map(drop)

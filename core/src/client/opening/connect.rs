@@ -201,7 +201,7 @@ impl ClientInner {
         let link = connector.connect(inbox).await.map_err(ClientError::Link)?;
         *self.link.lock() = Some(Arc::clone(&link));
         if self.closed.load(Ordering::Acquire) {
-            // It was closed in the meantime, when there was no link yet.
+            // The client was closed in the meantime, when there was no link yet.
             link.close(Duration::ZERO).await;
             return Err(ClientError::Closed);
         }
@@ -289,7 +289,7 @@ impl ClientInner {
             (None, _) => {}
         });
         let (mut call, mut extras) = (ClientCall::new(CallReceiver::Reply(reply)), RequestExtras::default());
-        // It is the request of the opening, if there was none before.
+        // `server/discover` is the request of the opening, if there was none before.
         if let Some(opening) = self.opening.lock().take() {
             extras.trace = Some(Arc::clone(&opening.trace));
             call.operation = Some(opening.of_call(self.network_facts()));

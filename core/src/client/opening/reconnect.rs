@@ -101,7 +101,7 @@ impl ClientInner {
         }
         self.events.reconnected();
         self.send_waiting();
-        // It may have been lost before it was ready.
+        // The connection may have been lost before it was ready.
         let failure = self.failure.lock().clone();
         match failure {
             Some(failure) => {

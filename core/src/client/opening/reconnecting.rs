@@ -16,7 +16,7 @@ const GOOD: Duration = Duration::from_secs(10);
 /// A lost connection, and the messages queued for the next one.
 #[derive(Default)]
 pub(in crate::client) struct Reconnecting {
-    /// Whether a task is reconnecting. There is at most one.
+    /// True while a task is reconnecting. There is at most one.
     pub(in crate::client) running: bool,
     /// As many requests as may be in flight, and a bounded number of notifications.
     pub(in crate::client) waiting: Vec<LinkMessage>,

@@ -1,4 +1,4 @@
-//! What a server says about itself.
+//! A server's description of itself.
 
 use crate::{
     client::calls::odd_results::mended,
@@ -30,7 +30,7 @@ pub struct ServerDescription {
     pub instructions: Option<String>,
 }
 
-/// What the results of `initialize` and `server/discover` say about a server.
+/// The description of a server in the results of `initialize` and `server/discover`.
 static OPENED: ObjectDescription = ObjectDescription {
     name: "InitializeResult",
     doc: &[],

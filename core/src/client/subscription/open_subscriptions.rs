@@ -30,8 +30,8 @@ pub(in crate::client) struct Subscriptions {
 /// One open subscription.
 pub(in crate::client) struct SubscriptionEntry {
     pub(super) filter: SubscriptionFilter,
-    /// Whether to reopen its stream even if the server ended it or is unreachable for long, because
-    /// no program would notice that it has ended.
+    /// True to reopen its stream even if the server ended it or is unreachable for long, because no
+    /// program would notice that it has ended.
     pub(super) lasts: bool,
     pub(super) receiver: ChangeReceiver,
     pub(super) listening: Mutex<ListenRequest>,

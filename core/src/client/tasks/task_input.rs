@@ -23,7 +23,7 @@ const MAX_REQUESTS: usize = 1_024;
 /// Answers, with the keys of their requests.
 pub(super) type TaskAnswers = Vec<(String, RawJson)>;
 
-/// Who provides the input of a task.
+/// The source of a task's input.
 pub(super) enum TaskInput {
     /// The handlers of the host.
     Handlers,

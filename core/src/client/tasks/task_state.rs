@@ -43,7 +43,7 @@ type HeldTask = Box<dyn Any + Send + Sync>;
 #[derive(Default)]
 pub(super) struct StateCursor {
     version: u64,
-    /// Whether the final error has been returned.
+    /// True once the final error has been returned.
     ended: bool,
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// The task-related part of a call.
 pub(in crate::client) struct TaskWish {
     pub(in crate::client) form: TaskForm,
-    /// Whether the first request asks for a task.
+    /// True if the first request asks for a task.
     pub(in crate::client) as_task: bool,
     /// Receives the task. Without it, the caller waits for the result.
     pub(super) taker: Option<TaskTaker>,

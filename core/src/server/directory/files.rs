@@ -178,7 +178,7 @@ impl FolderFile {
     pub(super) fn descriptor(&self, base: &str) -> Value {
         let name = self.path.join("/");
         let uri = format!("{base}{}", self.encoded_path());
-        // Whether the file is text is only known once it is read.
+        // Only reading the file shows whether it is text.
         json!({"uri": uri, "name": name, "mimeType": media_type(&name, false), "size": self.size})
     }
 }

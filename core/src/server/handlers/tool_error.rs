@@ -65,7 +65,7 @@ pub(super) enum VisibleError {
 }
 
 impl VisibleError {
-    /// What clients see.
+    /// The error as clients see it.
     fn shown(&self) -> &dyn fmt::Display {
         match self {
             Self::Text(text) | Self::InvalidArguments(text) => text,

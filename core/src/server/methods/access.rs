@@ -148,7 +148,7 @@ pub(in crate::server) fn allowed_resources(context: &Arc<ActiveRequest>, uris: B
 struct ChosenResources {
     undecided: Vec<(Readers, String)>,
     allowed: BTreeSet<String>,
-    /// What the hooks of features have decided, by the identities of the features.
+    /// The decisions of the hooks of features, by the identities of the features.
     decisions: HashMap<usize, bool>,
 }
 

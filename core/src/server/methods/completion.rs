@@ -54,7 +54,7 @@ pub(super) fn complete(context: &ActiveRequest, params: Option<&RawJson>) -> Res
     {
         return Ok(routed);
     }
-    // What a provider or a mounted server has may have any argument.
+    // A feature of a provider or a mounted server may have any argument.
     let (access, has_argument) =
         registered.map_or_else(|| (AccessOptions::default(), true), |(access, has)| (access.clone(), has));
     let (decided, key) = (access.clone(), reference.noun_and_key().1.to_owned());

@@ -77,7 +77,7 @@ pub(super) fn page_result(
     // (CCH-10).
     let is_personal = Category::parse(member).is_some_and(|category| context.snapshot.is_personal(category));
     let hints = if is_personal { hints.with_scope(CacheScope::Private) } else { hints };
-    // What is missing may be back at any time, and nothing tells clients.
+    // Missing items may return at any time, and clients are not notified.
     let hints = if is_partial { hints.with_ttl(Duration::ZERO) } else { hints };
     let (revision, next) = (context.info.revision, next.map(|next| cursor(member, &next)));
     context.results().seal(list_members(member, items, next.as_deref(), &hints.members(), revision), revision)

@@ -1,7 +1,7 @@
 //! Registrations of a name that is already in use.
 
 trunkline_proto::json_names! {
-    /// What to do if a name, URI or argument is registered twice.
+    /// Policy for registering a name, URI or argument twice.
     pub enum OnDuplicate, by default Error, non_exhaustive {
         /// The registration fails.
         Error = "error",

@@ -16,7 +16,7 @@ pub(crate) trait Listed {
     fn key(&self) -> &str;
     /// The descriptor sent in lists.
     fn descriptor(&self) -> &Descriptor;
-    /// Who can see and call it.
+    /// Access to the feature.
     fn access(&self) -> &AccessOptions;
 }
 

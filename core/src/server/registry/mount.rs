@@ -48,8 +48,7 @@ pub(crate) trait LocalServer: Send + Sync + 'static {
 pub(crate) trait RemoteServer: Handler {
     /// The kinds of features that it has, as far as known.
     fn offers(&self) -> Offers;
-    /// Whether and how a tool can be called as a task. Such tasks run on this server and wait for
-    /// the remote one.
+    /// The task support of a tool. Its tasks run on this server and wait for the remote one.
     fn tasks_of(&self, tool: &str) -> BoxedTask<ToolTasks>;
     /// Subscribes to changes of resources, for as long as any client is subscribed to them. They
     /// are charged to a client, if there is a per-client limit. Fails with the first error, if any;

@@ -1,16 +1,16 @@
-//! What can serve the reads of a resource.
+//! The sources that can serve the reads of a resource.
 
 use super::{category::Category, resource::ReadInfo, snapshot::Snapshot};
 use std::sync::Arc;
 
-/// What can serve the reads of one resource.
+/// The sources that can serve the reads of one resource.
 #[derive(Default)]
 pub(in crate::server) struct Readers {
     /// The resource itself, or else the matching templates. The first one that the caller can see
     /// serves it.
     pub(in crate::server) features: Vec<Reader>,
-    /// Whether a provider or a remote server serves it if the caller sees none of these. They only
-    /// know whether they have it when it is read.
+    /// True if a provider or a remote server serves it when the caller sees none of these. They
+    /// only know whether they have it when it is read.
     pub(in crate::server) or_elsewhere: bool,
 }
 

@@ -40,9 +40,9 @@ pub(crate) struct Snapshot {
     /// The handlers of custom requests, by method.
     request_handlers: Arc<BTreeMap<&'static str, (u64, Arc<RegisteredRequestHandler>)>>,
     pub(in crate::server) mounts: Arc<Vec<Arc<RegisteredMount>>>,
-    /// What the server itself has or had: what it once declared stays declared.
+    /// The past and present offers of the server itself: those once declared stay declared.
     pub(super) own: Offers,
-    /// Whether a tool with parameters that are mirrored in HTTP headers was registered.
+    /// True if a tool with parameters that are mirrored in HTTP headers was registered.
     mirrors: bool,
     /// Shared by all snapshots of a server.
     pub(in crate::server) hooks: ServerHooks,
@@ -70,8 +70,8 @@ pub(in crate::server) enum Addition {
 pub(in crate::server) struct Change {
     /// The lists that have changed.
     pub(in crate::server) lists: ListSet,
-    /// What was removed or replaced. Dropping it may notify its owner, so it is dropped without
-    /// locks.
+    /// The entry that was removed or replaced. Dropping it may notify its owner, so it is dropped
+    /// without locks.
     pub(in crate::server) removed: Option<Arc<dyn Any + Send + Sync>>,
     /// The mount that was removed, whose lists have changed too.
     pub(in crate::server) unmounted: Option<Arc<RegisteredMount>>,
@@ -178,7 +178,7 @@ impl Snapshot {
         self.providers(Category::Tools).find_map(|provider| provider.listed.schema(principal, name))
     }
 
-    /// What the server itself offers and whether a tool mirrors parameters, with one more feature.
+    /// The server's own offers and whether a tool mirrors parameters, with one more feature.
     fn declared_with(&self, addition: &Addition, lists: ListSet) -> (Offers, bool) {
         let (mut own, mut mirrors) = (self.own, self.mirrors);
         own.lists = own.lists.with(lists);

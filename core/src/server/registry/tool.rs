@@ -57,7 +57,7 @@ pub struct ToolDefinition {
     explainer: Option<Arc<dyn Handler>>,
 }
 
-/// Whether and how a tool can be called as a task.
+/// The task support of a tool.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ToolTasks {
     pub(crate) support: TaskSupport,

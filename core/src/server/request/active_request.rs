@@ -52,7 +52,7 @@ pub(in crate::server) struct ActiveRequest {
     own_rounds: RequestRounds,
     own_vars: OnceLock<Vars>,
     record: RequestRecord,
-    /// Whether the handler may turn it into a task.
+    /// True if the handler may turn the request into a task.
     pub(super) may_become_task: AtomicBool,
     own_task: OnceLock<Arc<Task>>,
     /// The request at the outer server, if this server is mounted there.
@@ -286,7 +286,7 @@ impl ActiveRequest {
         TaskOwner { principal: self.info.principal(), session, session_id }
     }
 
-    /// Who its resource usage is charged to.
+    /// The account that its resource usage is charged to.
     pub(in crate::server) fn holder(&self) -> Holder {
         match self.info.principal() {
             principal if !principal.is_empty() => Holder::Principal(principal),

@@ -42,7 +42,7 @@ pub(in crate::server) trait ResultMapper: Send + Sync + 'static {
     }
 }
 
-/// What a request runs.
+/// The handler that a request runs.
 pub(in crate::server) struct Target<'a> {
     pub(in crate::server) handler: &'a Arc<dyn Handler>,
     /// The name or URI of the feature; `None` if the handler serves a method as a whole.

@@ -89,7 +89,7 @@ pub(super) struct SealedState {
     pub(super) contents: StateContents,
 }
 
-/// What a state is bound to, and the current time.
+/// The context that a state is bound to, and the current time.
 pub(super) struct Binding<'a> {
     /// The name of the server.
     pub(super) server: &'a str,
@@ -112,7 +112,7 @@ const MAX_SEALED: usize = 256 * 1024;
 /// Seals and opens states.
 pub(super) struct Sealer {
     keys: Vec<(Cipher, [u8; KEY_ID])>,
-    /// Whether the key is random and the warning about it has not been logged.
+    /// True if the key is random and the warning about it has not been logged.
     warn: AtomicBool,
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Transmission<'a> {
     pub(super) timeout: RequestTimeout,
     pub(super) method: &'a str,
     pub(super) params: Option<&'a RawJson>,
-    /// Whether it ends with its call; the client is then notified that it is cancelled.
+    /// True if the request ends with its call; the client is then notified that it is cancelled.
     pub(super) cancellable: bool,
 }
 

@@ -32,8 +32,8 @@ pub(super) struct RequestRounds {
 
 #[derive(Default)]
 struct RoundsState {
-    /// What later rounds get: the number of rounds of input, the answers that the handler has used,
-    /// and the keys of its requests, with digests of those to which it gave none.
+    /// State for later rounds: the number of rounds of input, the answers that the handler has
+    /// used, and the keys of its requests, with digests of those to which it gave none.
     carried: StateContents,
     /// Answers of this round, to the requests of the previous one.
     fresh: BTreeMap<String, Answer>,

@@ -182,7 +182,7 @@ impl ActiveRequest {
         input: RawJson,
         responder: Responder,
     ) {
-        // It may have waited: for a lifespan, a hook, or the check of its schema.
+        // The request may have waited: for a lifespan, a hook, or the check of its schema.
         if self.cancellation.is_cancelled() {
             self.deliver(responder, Err(RpcError::invalid_request("The request was cancelled")));
             return;

@@ -20,7 +20,7 @@ const GENERIC_FAILURE: &str = "The tool failed because of an internal error.";
 /// A compiled output schema.
 pub(in crate::server) struct CompiledOutputSchema {
     pub(in crate::server) schema: Schema,
-    /// Whether the schema describes `{"result": value}` rather than the value.
+    /// True if the schema describes `{"result": value}` rather than the value.
     pub(in crate::server) wrap: bool,
     pub(in crate::server) takes_objects: bool,
 }

@@ -19,7 +19,7 @@ pub(in crate::server) struct ResultWriter {
     tail: String,
     /// The caching hints of lists and of discovery.
     pub(in crate::server) cache: CacheHints,
-    /// Whether clients see the details of internal errors.
+    /// True if clients see the details of internal errors.
     pub(super) debug: bool,
     pub(super) unknown: UnknownMembers,
 }

@@ -1,4 +1,4 @@
-//! What observes a call.
+//! The observers of a call.
 
 use crate::{
     protocol::{RawJson, RpcError},
@@ -7,7 +7,7 @@ use crate::{
 use std::sync::Arc;
 use tracing::Span;
 
-/// What observes a call: its telemetry, if there is a receiver, and its tracing span.
+/// The observers of a call: its telemetry, if there is a receiver, and its tracing span.
 #[derive(Clone)]
 pub(in crate::server) struct CallObserver {
     operation: Option<Arc<RunningOperation>>,

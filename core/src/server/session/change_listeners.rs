@@ -1,5 +1,5 @@
-//! Those that are notified of changes of a server: conversations of this process, and the other
-//! processes that run it.
+//! Listeners for changes of a server: conversations of this process, and the other processes that
+//! run it.
 
 use super::{
     announcements::{Announce, Announcement},

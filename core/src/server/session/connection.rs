@@ -49,7 +49,7 @@ pub(crate) enum ConversationStart {
     Stateless(Revision),
 }
 
-/// What the tasks of a conversation end with.
+/// The owner of a conversation's tasks, which end with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// The server. Anyone who knows their ids can retrieve them in another conversation.
@@ -94,7 +94,7 @@ pub(in crate::server) trait Dispatch: Send + Sync + 'static {
     fn connection_closed(&self, number: u64, ends_tasks: bool);
 }
 
-/// What a conversation runs on.
+/// The environment of a conversation.
 pub(crate) struct ConversationSetup {
     pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) transport: Transport,
@@ -110,7 +110,7 @@ pub(crate) struct Connection {
     pub(super) dispatch: Arc<dyn Dispatch>,
     pub(in crate::server) number: u64,
     pub(in crate::server) setup: ConversationSetup,
-    /// Whether this is a single legacy exchange without a session.
+    /// True for a single legacy exchange without a session.
     pub(in crate::server) stateless: bool,
     conversation: Mutex<ServerConversation<Queued, ResponseCallback>>,
     requests: OpenRequests,
@@ -280,7 +280,7 @@ impl Connection {
             Received::Initialized => {
                 self.session.initialized.store(true, Ordering::Release);
                 self.note_change(|| SessionChange::Initialized);
-                // What it missed.
+                // Send the notifications that were held back.
                 if !self.session.pending.lock().is_empty() {
                     self.send_soon();
                 }
@@ -421,7 +421,7 @@ impl Connection {
 
     fn open_subscription(self: &Arc<Self>, started: StartedCall, filter: ListenFilter) {
         let StartedCall { call: IncomingCall { key, id, info, .. }, reply, observer } = started;
-        // It may have been cancelled just before.
+        // The request may have been cancelled just before.
         if self.is_closed() || !self.conversation.lock().incoming.is_open(key) {
             observer.cancelled();
             return reply.send(OutgoingMessage::Abandoned);
@@ -438,7 +438,7 @@ impl Connection {
             subscriptions.get_or_insert_default().insert(key, (subscription, observer));
             resources
         };
-        // It may have been cancelled in the meantime.
+        // The request may have been cancelled in the meantime.
         if self.is_closed() || !self.conversation.lock().incoming.is_open(key) {
             self.cancel(key, "");
         } else if self.requests.ends_subscriptions.load(Ordering::Acquire) {

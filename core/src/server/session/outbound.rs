@@ -31,10 +31,10 @@ pub enum OutgoingMessage {
 pub struct ErrorInfo {
     /// The JSON-RPC code.
     pub code: i64,
-    /// Whether the request was refused before it was served, because of its envelope, headers,
+    /// True if the request was refused before it was served, because of its envelope, headers,
     /// version or admission.
     pub refused: bool,
-    /// Whether a limit was reached, so that a retry may succeed.
+    /// True if a limit was reached, so that a retry may succeed.
     pub busy: bool,
 }
 

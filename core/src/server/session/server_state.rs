@@ -29,12 +29,12 @@ pub(in crate::server) struct ServerState {
     instructions: Option<String>,
     options: ServerOptions,
     pub(in crate::server) results: ResultWriter,
-    /// What requests see.
+    /// The registry as requests see it.
     published: ArcSwap<Snapshot>,
-    /// What was registered. The next reader publishes it, so that the lists are copied once for any
-    /// number of registrations in a row.
+    /// The current registry. The next reader publishes it, so that the lists are copied once for
+    /// any number of registrations in a row.
     registry: Mutex<Snapshot>,
-    /// Whether the registry was modified since it was published.
+    /// True if the registry was modified since it was published.
     is_modified: AtomicBool,
     pub(in crate::server) listeners: Listeners,
     /// The memory budget for names that clients subscribe to.
@@ -45,7 +45,7 @@ pub(in crate::server) struct ServerState {
     pub(in crate::server) load: Arc<ServerLoad>,
     /// Opened on first use.
     store: OnceLock<Result<StoreGuard, StoreError>>,
-    /// Whether the warning about unregistered user interfaces has been logged.
+    /// True once the warning about unregistered user interfaces has been logged.
     warned: AtomicBool,
 }
 

@@ -16,9 +16,9 @@ pub(in crate::server) struct SessionState {
     /// URL elicitations sent to this client (ELI-28).
     pub(super) elicitations: Mutex<Names>,
     pub(super) pending: Mutex<PendingNotifications>,
-    /// Whether pending notifications are scheduled to be sent.
+    /// Set while pending notifications are scheduled to be sent.
     pub(super) scheduled: AtomicBool,
-    /// Whether the conversation is a listener of its server.
+    /// Set if the conversation is a listener of its server.
     pub(super) listening: AtomicBool,
     /// Set if other processes serve the session too.
     pub(super) own_changes: OnceLock<OwnChanges>,

@@ -39,7 +39,7 @@ pub(super) struct ListenFilter {
     lists: ListSet,
     resources: Names,
     tasks: Names,
-    /// Whether the client named tasks, and the server has some.
+    /// True if the client named tasks, and the server has some.
     has_tasks: bool,
 }
 

@@ -192,7 +192,7 @@ impl ChildProcess {
 
     async fn reached(&self, wanted: impl FnMut(&ProcessState) -> bool) -> Option<ExitStatus> {
         let mut state = self.state.clone();
-        // It fails only when the runtime is being shut down, which kills the group.
+        // The wait fails only when the runtime is being shut down, which kills the group.
         match state.wait_for(wanted).await.map(|state| *state) {
             Ok(ProcessState::Exited(status) | ProcessState::GroupExited(status)) => status,
             Ok(ProcessState::Running) | Err(_) => None,

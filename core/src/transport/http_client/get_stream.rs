@@ -21,7 +21,7 @@ enum StreamEnd {
     Refused,
     /// The server no longer knows the session.
     SessionLost,
-    /// It may be reopened.
+    /// The stream is over and may be reopened.
     Over(EventStream),
     /// One of its events was too large. Later events can still be read.
     TooLarge,

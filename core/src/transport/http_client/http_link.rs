@@ -41,7 +41,7 @@ pub(super) struct HttpRoute {
     pub(super) client: Client,
     pub(super) url: Url,
     pub(super) target: HttpTarget,
-    /// Those of every POST.
+    /// The headers of every POST.
     pub(super) headers: HeaderMap,
     pub(super) max_message_bytes: usize,
     pub(super) auth: Option<Arc<dyn ClientAuth>>,
@@ -76,7 +76,7 @@ pub(super) struct LinkContext {
     pub(super) renewing: tokio::sync::Mutex<()>,
     /// Held by messages without a response.
     pub(super) telling: Semaphore,
-    /// Whether the server has accepted a message of the session.
+    /// True if the server has accepted a message of the session.
     pub(super) session_works: AtomicBool,
     pub(super) state: Mutex<LinkState>,
 }
@@ -167,7 +167,7 @@ impl Link for HttpLink {
             let before = waiting.len();
             waiting.retain(|message| message.request.as_ref().is_none_or(|request| request.id != *id));
             if waiting.len() < before {
-                // It was never sent, so there is nothing to cancel (CAN-01).
+                // The request was never sent, so there is nothing to cancel (CAN-01).
                 return true;
             }
         }

@@ -96,7 +96,7 @@ impl LinkContext {
         let status = response.status();
         if status.is_success() {
             let body = http_failure::read(&self.route.target, response, MAX_ACCEPTED_BYTES);
-            // It contains nothing of interest.
+            // The body contains nothing of interest.
             let _ = tokio::time::timeout(ACCEPTED_WITHIN, body).await;
             return Ok(());
         }

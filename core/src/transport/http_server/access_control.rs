@@ -36,7 +36,7 @@ pub(super) struct AccessControl {
     /// Tokens being verified.
     pending: PendingTokens,
     proxies: Vec<TrustedProxy>,
-    /// Whether the endpoint is mounted in a web framework.
+    /// True if the endpoint is mounted in a web framework.
     mounted: bool,
     refusals: RefusalLog,
     /// Where the DPoP proofs used with any worker are kept. Without a store, each process remembers
@@ -148,7 +148,7 @@ struct Known {
     scheme: Scheme,
     identity: Identity,
     json: RawJson,
-    /// Whether the endpoint is mounted under a prefix.
+    /// True if the endpoint is mounted under a prefix.
     below: bool,
 }
 

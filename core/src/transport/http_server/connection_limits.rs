@@ -50,9 +50,9 @@ struct ConnectionEntry {
 /// Why a connection can be evicted, the best reason first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Evictable {
-    /// It has never had a request.
+    /// The connection has never had a request.
     Silent,
-    /// It has no request.
+    /// The connection has no request.
     Idle,
     /// Its client does not read what is sent to it.
     Stalled,
@@ -83,7 +83,7 @@ pub(super) struct Activity {
     unwritten_since: Mutex<Option<Instant>>,
     /// Over HTTP/2: since when the client has read none of its responses.
     unread_since: Mutex<Option<Instant>>,
-    /// Whether it closes after its requests anyway.
+    /// True if the connection closes after its requests anyway.
     closing: AtomicBool,
     /// Notified when the connection is evicted.
     pub(super) evicted: Notify,

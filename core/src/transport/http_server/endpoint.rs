@@ -178,7 +178,7 @@ impl EndpointState {
         let (session, displaced) = entered.ok_or_else(|| Rejection::busy(None, "too many sessions are open"))?;
         // Its client may use it at other processes.
         displaced.iter().for_each(HttpSession::leave);
-        // It may have changed before it was registered, when this process was not notified.
+        // The session may have changed before it was registered, unnoticed by this process.
         if let Some(shared) = &session.shared
             && !shared.catch_up(&session.connection).await.map_err(unavailable)?
         {
@@ -243,7 +243,7 @@ impl EndpointState {
             let connection = self.connect(Arc::clone(&self.nowhere), ConversationStart::Stateless(revision));
             return self.exchange(connection, StreamKind::Answer { streams, in_session: false }, None, post).await;
         }
-        // It may have ended while the body was read.
+        // The session may have ended while the body was read.
         let session = match post.session.take().filter(|session| !session.connection.is_closed()) {
             Some(session) => Some(Ok(session)),
             None => self.named_session(post.request.headers(), post.caller).await,
@@ -343,7 +343,7 @@ impl EndpointState {
         let entering = Arc::clone(self).enter_session(id, rate_limit_key, session);
         let entered = match &self.workers {
             None => entering.await,
-            // What is stored must be counted, even if the client disconnects.
+            // A stored session must be counted, even if the client disconnects.
             Some(_) => tokio::spawn(entering).await.map_err(|_| busy("the server is closing"))?,
         };
         if !entered.map_err(away)? {
@@ -409,7 +409,7 @@ impl EndpointState {
         if expected > 0 {
             return Ok(reply::answer(self.server.options().keep_alive, reader, accepts).await);
         }
-        // It may just have ended, in which case nothing was received.
+        // The session may just have ended, in which case nothing was received.
         if connection.is_closed() { Err(classify::unknown_session(None)) } else { Ok(empty(StatusCode::ACCEPTED)) }
     }
 

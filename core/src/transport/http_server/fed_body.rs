@@ -50,7 +50,7 @@ struct BodyState {
     fed: usize,
     ended: bool,
     unwanted: bool,
-    /// Whether the budget was exhausted.
+    /// True if the budget was exhausted.
     crowded_out: bool,
 }
 

@@ -69,7 +69,7 @@ struct Slots {
     /// The conversations to end when the endpoint ends.
     served: FastMap<u64, Weak<Connection>>,
     next: u64,
-    /// Whether streams of change notifications end, those of later requests as well.
+    /// True if streams of change notifications end, including those of later requests.
     ends_subscriptions: bool,
     closed: bool,
 }

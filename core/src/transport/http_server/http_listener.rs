@@ -41,7 +41,7 @@ pub(crate) struct HttpListener {
     service: HttpService,
     address: BoundAddress,
     phase: watch::Sender<ListenerPhase>,
-    /// Whether health probes are answered while draining.
+    /// True if health probes are answered while draining.
     probed: bool,
     task: Mutex<Option<JoinHandle<()>>>,
 }
@@ -386,7 +386,7 @@ mod tests {
         let (mut socket, serving, _stop) = served(large().0, connections.enter(address).ok().unwrap());
         sleep(Duration::from_secs(1)).await;
         socket.write_all(text(&call_large()).as_bytes()).await.unwrap();
-        // It was idle until now, and its request is answered first.
+        // The connection was idle until now, and its request is answered first.
         assert_eq!(connections.enter(address).err(), Some(ConnectionLimit::Total));
         sleep(Duration::from_secs(1)).await;
         let mut head = [0; 1024];
@@ -399,8 +399,8 @@ mod tests {
         serving.await.unwrap();
     }
 
-    /// Whether its requests are refused or not: without a token, they would hold a place for as
-    /// long as the write timeout.
+    /// Refused requests are no exception: without a token, they would hold a place for as long as
+    /// the write timeout.
     #[tokio::test(start_paused = true)]
     async fn a_connection_whose_client_reads_nothing_for_seconds_gives_way() {
         let connections = Connections::new(1, 0);
@@ -409,7 +409,7 @@ mod tests {
         let (mut reader, mut writer) = tokio::io::split(&mut socket);
         let sends = writer.write_all(refused.as_bytes());
         assert!(tokio::time::timeout(STALLED * 4 / 5, sends).await.is_err(), "all were answered");
-        // It reads a little now and then.
+        // The client reads a little now and then.
         for _ in 0..10 {
             assert_eq!(connections.enter(None).err(), Some(ConnectionLimit::Total));
             reader.read_exact(&mut [0; 16 << 10]).await.unwrap();
@@ -436,7 +436,7 @@ mod tests {
             let (mut sender, connection) = windows.handshake(TokioIo::new(socket)).await.unwrap();
             tokio::spawn(connection);
             let mut response = sender.send_request(request.map(Full::<Bytes>::from)).await.unwrap();
-            // It reads a little now and then.
+            // The client reads a little now and then.
             for _ in 0..reads {
                 assert!(response.body_mut().frame().await.unwrap().unwrap().is_data());
                 sleep(STALLED * 4 / 5).await;
@@ -457,7 +457,7 @@ mod tests {
         let (mut sender, connection) = windows.handshake(TokioIo::new(socket)).await.unwrap();
         tokio::spawn(connection);
         let mut response = sender.send_request(call_large().map(Full::<Bytes>::from)).await.unwrap();
-        // It reads a little now and then.
+        // The client reads a little now and then.
         for _ in 0..5 {
             assert!(response.body_mut().frame().await.unwrap().unwrap().is_data());
             sleep(TIMES.write * 4 / 5).await;

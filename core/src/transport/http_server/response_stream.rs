@@ -23,14 +23,14 @@ pub(super) struct Stream {
     kind: StreamKind,
 }
 
-/// What a stream carries, and what a disconnect means.
+/// The contents of a stream, and the meaning of a disconnect.
 pub(super) enum StreamKind {
     /// The response to a POST, possibly preceded by other messages. Unread messages are dropped at
     /// a disconnect.
     Answer {
-        /// Whether messages can be sent before the response.
+        /// True if messages can be sent before the response.
         streams: bool,
-        /// Whether responses from the client can reach this conversation.
+        /// True if responses from the client can reach this conversation.
         in_session: bool,
     },
     /// The response to a POST in a session, which the client can resume (HTTP-38).
@@ -39,7 +39,7 @@ pub(super) enum StreamKind {
         history: Arc<History>,
         /// The requests being answered.
         requests: Vec<RequestId>,
-        /// Whether the revision lets the server close the connection early (HTTP-27).
+        /// True if the revision lets the server close the connection early (HTTP-27).
         polls: bool,
     },
     /// A session's messages without a request (HTTP-33), which wait for a reader.
@@ -58,11 +58,11 @@ struct StreamState {
     /// Number of expected responses; unknown while the frame is being received, and for endless
     /// streams.
     expected: Option<usize>,
-    /// Whether nothing will be read anymore.
+    /// True if nothing more will be read.
     closed: bool,
     /// Its number in the session, once the client may know it.
     number: Option<u64>,
-    /// Whether the connection must be closed before the stream ends.
+    /// True if the connection must be closed before the stream ends.
     hang_up: bool,
     /// Events that the reader has not read yet: those that an earlier one took and the client
     /// missed, or those fed from a log.

@@ -133,7 +133,7 @@ pub(super) struct UnreadBody {
     rest: Bytes,
     /// Bytes that count as unread.
     left: usize,
-    /// Those of them that the connection has taken but not yet sent.
+    /// Unread bytes that the connection has taken but not yet sent.
     passed: Option<usize>,
     /// `None` if the body is passed on unchanged.
     unread: Option<Arc<UnreadResponses>>,

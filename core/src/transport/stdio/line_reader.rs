@@ -17,7 +17,7 @@ use std::{
 pub(in crate::transport) struct LineReader {
     file: File,
     is_watchable: bool,
-    /// Whether the capacity of the pipe was set for large messages.
+    /// True if the capacity of the pipe was set for large messages.
     #[cfg(unix)]
     is_enlarged: bool,
     chunk: Vec<u8>,

@@ -27,7 +27,7 @@ pub(super) struct PipeWriter {
     /// Number of pending answers. Only a hint, for the choice between writing at once and writing
     /// many together.
     expected: AtomicIsize,
-    /// Whether requests have been read that are not served yet. A hint for the same choice.
+    /// True if requests have been read that are not served yet. A hint for the same choice.
     more_requests: AtomicBool,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct PipeWriter {
 struct LineQueue {
     /// The queued lines.
     text: Vec<u8>,
-    /// Whether the thread is writing lines that it took from the queue.
+    /// True while the thread is writing lines that it took from the queue.
     writing: bool,
     /// No more messages are accepted; the writer ends when the queue is empty.
     finished: bool,

@@ -47,7 +47,7 @@ pub(in crate::transport) struct PipeServer {
     ended: watch::Receiver<bool>,
     /// Released when it has ended.
     lifespan: Arc<LifespanUse>,
-    /// Whether the program ends with this server.
+    /// True if the program ends with this server.
     in_foreground: Arc<AtomicBool>,
 }
 

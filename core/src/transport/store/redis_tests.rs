@@ -96,7 +96,7 @@ fn guarded(port: u16) -> StoreGuard {
     open_store(&url(port), TokioRuntime::current(), DEADLINE).unwrap()
 }
 
-/// What happens to the bytes between a store and its server.
+/// A fault between a store and its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     None,

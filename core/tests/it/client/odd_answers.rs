@@ -35,7 +35,7 @@ struct Row {
     tools: Option<String>,
     #[serde(default)]
     reads: Value,
-    /// What it reads in a group, if that differs.
+    /// Overrides `reads` in a group.
     #[serde(default, rename = "inGroup")]
     in_group: Option<Value>,
     #[serde(default)]
@@ -103,7 +103,7 @@ fn opened(server: Option<Implementation>, revision: Option<Revision>) -> Value {
     json!({"server": server.map(|server| server.name), "revision": revision.map(Revision::as_str)})
 }
 
-/// What the client reads. `prefix` and `scheme` come before names and URIs.
+/// Reads a row through the client. `prefix` and `scheme` come before names and URIs.
 async fn read(client: &Client, row: &Row, prefix: &str, scheme: &str) -> Result<Value, ClientError> {
     let own = |names: Vec<String>| {
         let names: Vec<_> = names.iter().map(|name| name.strip_prefix(prefix).unwrap_or(name)).collect();

@@ -692,7 +692,7 @@ async fn connections_of_callers_are_bounded() {
     let error = soon(bob.call_tool("count", json!({}))).await.unwrap_err();
     assert!(error.to_string().contains("raise its number of connections"), "{error}");
     waiting.end().await;
-    // That connection is free now, and makes room.
+    // Ann's connection is free now, and makes room.
     assert_eq!(text(&bob, "greet").await, "hello Bob's first name Bob's last name");
 }
 

@@ -70,7 +70,7 @@ async fn tsk_06_a_call_through_a_proxy_is_a_task_of_the_proxy() {
             }
             assert_eq!(soon(task.result()).await.unwrap().joined_text(), text, "{tool}, {pair}");
             let expected = match (tool, old, new) {
-                // It is listed as one that is never a task, unless the server decides.
+                // `far__never` is listed as one that is never a task, unless the server decides.
                 ("far__never", LEGACY, _) | ("far__never", MODERN, MODERN) => false,
                 // A server of 2026-07-28 is asked for a result, and refuses only where it must.
                 ("far__may", MODERN, MODERN) => false,

@@ -57,7 +57,7 @@ struct Given {
     json: bool,
 }
 
-/// What the tools of a server have seen.
+/// The events that the tools of a server have seen.
 #[derive(Clone)]
 struct Events {
     started: Arc<AtomicBool>,
@@ -259,8 +259,8 @@ async fn stuck_reader(site: &Site, row: &Row) -> Value {
     seen
 }
 
-/// Whether the server's end of a connection is still open. The client's end learns of it only when
-/// it reads.
+/// Returns whether the server's end of a connection is still open. The client's end learns of it
+/// only when it reads.
 fn has_server_end(client: &TcpStream) -> bool {
     let [server, client] = [client.peer_addr(), client.local_addr()].map(|end| format!(":{:04X}", end.unwrap().port()));
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();

@@ -49,8 +49,7 @@ async fn h26_08_h26_11_h26_12_modern_refusals_have_their_statuses() {
     assert_eq!(echo().header("Mcp-Name", "=?base64?ZWNobw?=").send().await.error(), (400, -32020));
     assert_eq!(echo().header("Mcp-Name", "=?base64?ZWNobw==?=").send().await.status, 200);
     assert_eq!(echo().header("mcp-NAME", " echo ").send().await.status, 200);
-    // Those who look at the first of them and those who look at the last must not see different
-    // things.
+    // Readers of the first header and readers of the last must not see different things.
     for repeated in ["Mcp-Name: echo", "Mcp-Name: hidden", "Mcp-Method: tools/call", "MCP-Protocol-Version: 2026-07-28"]
     {
         let (name, value) = repeated.split_once(": ").unwrap();

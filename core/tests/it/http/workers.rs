@@ -261,7 +261,7 @@ async fn the_tasks_of_a_session_end_when_it_expires() {
     let lookups = Arc::new(Lookups::default());
     let store: Arc<dyn Store> = Arc::new(Slow(Arc::clone(&faulty), Duration::ZERO, Arc::clone(&lookups)));
     let options = ServerOptions::default().with_store(StoreChoice::custom(Arc::clone(&store))).with_max_sessions(1);
-    // It looks every half second.
+    // The server looks every half second.
     let a = Fixture::with(HttpOptions::default(), options.with_session_idle(Duration::from_secs(4))).await;
     let lasting = Lasting::add(&a.server);
     let mut sessions = Vec::new();
@@ -460,7 +460,7 @@ async fn a_change_of_a_task_that_does_not_fit_delays_no_other_change() {
     let mut stream = b.stream_of(&id, None).await;
     let call = json!({"name": "large", "arguments": {}, "task": {}});
     let task = a.ask_in(&id, "tools/call", call).await.json()["result"]["task"]["taskId"].take();
-    // It is stored, and there is no room for it a second time.
+    // The result is stored, and there is no room for it a second time.
     let result = a.ask_in(&id, "tasks/result", json!({"taskId": task})).await;
     assert_eq!(result.status, 200, "{result:?}");
     a.server.resource_updated(MOOD);
@@ -644,7 +644,7 @@ async fn http_38_a_call_is_read_on_at_any_process() {
         let id = a.session(revision).await;
         let mut stream = a.ask("POST").json(&Gate::call(5, false, true)).header("Mcp-Session-Id", &id).start().await;
         stream.until("notifications/progress").await;
-        // It continues at b while the first connection is still open, then at c.
+        // The stream continues at b while the first connection is still open, then at c.
         let mut at_b = b.stream_of(&id, Some(&last_id(&stream))).await;
         gate.open(1);
         at_b.until("let through").await;

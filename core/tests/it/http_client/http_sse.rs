@@ -255,7 +255,7 @@ async fn sse_07_sse_08_and_sse_09_the_fallback_needs_its_statuses() {
             _ => http(status, "Content-Type: application/json\r\n", &body),
         };
         let server = Old::new("/messages", refuse, |_| accepted(None)).await;
-        // It answers with 2024-11-05, which the pinned one does not take.
+        // The server answers with 2024-11-05, which the pinned client does not accept.
         let connected = server.connect(choice).await;
         assert_eq!(connected.is_ok(), falls_back && choice == Auto, "{choice:?} {status}");
         let asked = server.diary().iter().any(|what| what == "initialize");

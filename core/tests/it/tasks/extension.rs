@@ -392,8 +392,8 @@ fn middleware_sees_the_task_and_hands_it_on() {
         let created = wire.ask(tool, "tools/call", call(tool));
         assert_eq!(created["result"]["resultType"], "task", "{created}");
         assert_eq!(created["result"]["_meta"]["com.example/wrapped"], true, "{created}");
-        // It can ask nothing any more: the client waits for the task, and would not know whom to
-        // answer.
+        // The middleware can ask nothing more: the client waits for the task, and would not know
+        // whom to answer.
         let asked = created["result"]["_meta"]["com.example/asked"].as_str().unwrap();
         assert!(asked.contains("has become a task"), "{asked}");
         let task = becomes(&mut wire, &id_of(&created), if tool == "ask" { "input_required" } else { "completed" });

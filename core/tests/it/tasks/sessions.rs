@@ -349,8 +349,8 @@ fn middleware_sees_the_task_and_hands_it_on() {
     for tool in ["exact", "only", "fail", "drop"] {
         let created = wire.ask(tool, "tools/call", as_task(tool));
         assert_eq!(created["result"]["_meta"]["com.example/wrapped"], true, "{created}");
-        // It can ask nothing any more: the client waits for the task, and would not know whom to
-        // answer.
+        // The middleware can ask nothing more: the client waits for the task, and would not know
+        // whom to answer.
         let asked = created["result"]["_meta"]["com.example/asked"].as_str().unwrap();
         assert!(asked.contains("has become a task"), "{asked}");
         let id = id_of(&created);

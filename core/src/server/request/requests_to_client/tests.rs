@@ -135,7 +135,7 @@ async fn a_reused_key_identifies_another_question() {
     assert_eq!(text_of(&peer.ask("tools/call", retry("insists", &asked, last)).await), "7");
 }
 
-/// It can be cancelled like any other, and what it asks for is bounded.
+/// The call can be cancelled like any other, and its client requests are bounded.
 #[tokio::test]
 async fn a_handler_that_asks_forever_blocks_no_thread() {
     let refused = Arc::new(AtomicUsize::new(0));

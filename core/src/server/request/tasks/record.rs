@@ -23,7 +23,7 @@ pub(in crate::server) struct TaskRecord {
     pub(super) worker: String,
     /// The principal that created it. Empty without authorization.
     pub(super) principal: String,
-    /// Whether it was created in a legacy session.
+    /// True if the task was created in a legacy session.
     pub(super) session: bool,
     /// The digest of that session's id, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

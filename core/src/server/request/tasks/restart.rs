@@ -114,7 +114,7 @@ impl StoredTasks {
             for id in &ids {
                 position = id.position;
                 let record = match self.look_up(&id.text).await {
-                    // It must not keep the tasks behind it from being restarted.
+                    // A corrupt record must not keep the tasks behind it from being restarted.
                     Err(error) if error.kind == StoreErrorKind::Corrupt => {
                         tracing::error!(target: "trunkline::server::tasks", task = id.text, "{error}");
                         None

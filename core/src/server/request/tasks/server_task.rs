@@ -59,9 +59,9 @@ pub(in crate::server) struct Task {
 #[derive(Default)]
 struct TaskState {
     view: TaskView,
-    /// What clients see while the final state is not stored yet.
+    /// The state that clients see while the final one is not stored yet.
     before_end: Option<TaskView>,
-    /// Whether the end has been reported to clients.
+    /// True once the end has been reported to clients.
     is_announced: bool,
     progress: Option<f64>,
     open_requests: IndexMap<String, OpenInputRequest>,
@@ -85,7 +85,7 @@ struct OpenInputRequest {
     ended: Arc<Promise<()>>,
 }
 
-/// Who has sent a client request.
+/// The sender of a client request.
 #[derive(Clone, PartialEq)]
 pub(super) enum Sender {
     /// A request for the result in this process.
@@ -99,7 +99,7 @@ impl OpenInputRequest {
         matches!(&self.sender, Some(Sender::Worker(sender)) if sender == worker)
     }
 
-    /// It has to be sent again.
+    /// Resets the sender: the request has to be sent again.
     fn is_lost(&mut self) {
         (self.sender, self.cancel) = (None, None);
     }
@@ -122,7 +122,7 @@ struct Waiter {
     ended: Promise<()>,
 }
 
-/// What does not change about a task.
+/// The constant facts of a task.
 pub(in crate::server) struct TaskFacts {
     pub(in crate::server) id: String,
     pub(in crate::server) number: u64,
@@ -137,7 +137,7 @@ pub(in crate::server) struct TaskFacts {
     pub(in crate::server) poll_interval: Duration,
     /// The current run, if the task restarts when its process ends.
     pub(in crate::server) run: Option<TaskRun>,
-    /// Whether the server has a store. The final state is stored before it is reported, because
+    /// True if the server has a store. The final state is stored before it is reported, because
     /// another worker might otherwise contradict it.
     pub(in crate::server) stored: bool,
 }
@@ -334,7 +334,7 @@ impl Task {
         self.handed_over.store(true, Ordering::Release);
         match self.end(TaskStatus::Cancelled, Err(RpcError::busy(ELSEWHERE))) {
             true => self.facts.cancellation.cancel(reason),
-            // It may also have ended here, without a store.
+            // The task may also have ended here, without a store.
             false => self.announce_end(),
         }
     }

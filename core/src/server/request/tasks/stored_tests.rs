@@ -386,7 +386,7 @@ async fn a_run_that_returns_to_its_worker_ends_the_previous_one() {
     let alice = one.client(Some("alice"));
     let task = start(&alice, "again").await;
     store.kill_worker_of(&task).await;
-    // It looks at the list of tasks, which contains this one.
+    // The worker looks at the list of tasks, which contains this one.
     tokio::time::sleep(11 * SECOND).await;
     assert_eq!(one.runs.load(Ordering::Relaxed), 2);
     one.gate.add_permits(1);

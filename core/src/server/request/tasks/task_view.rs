@@ -21,7 +21,7 @@ use std::time::Duration;
 #[serde(from = "RawJson", into = "RawJson")]
 pub(super) struct TaskResult {
     text: RawJson,
-    /// Whether `isError` is set.
+    /// True if `isError` is set.
     is_error: bool,
 }
 

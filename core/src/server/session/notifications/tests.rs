@@ -271,7 +271,7 @@ async fn sub_01_a_stream_of_many_remote_resources_does_not_ask_all_clients_about
     let [all, _, later] = counts();
     assert_eq!(all, 1024);
     assert!(later - searches <= 20, "{later} searches");
-    // Those of a stream that has ended make room, even for a stream that follows at once.
+    // The resources of an ended stream make room, even for a stream that follows at once.
     peer.send(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": first}}));
     listen(&peer, &named(3000)).await;
     tokio::time::sleep(Duration::from_secs(5)).await;

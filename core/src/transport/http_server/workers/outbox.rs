@@ -50,8 +50,8 @@ struct WaitingEntries {
 
 /// A queued entry.
 pub(super) struct OutboxEntry {
-    /// What it counts towards: the session that it belongs to, or what is common to entries about
-    /// tasks. `None` stands for the server.
+    /// The account of the entry: its session, or the common one of entries about tasks. `None`
+    /// stands for the server.
     pub(super) of: Option<Arc<str>>,
     /// The key of the log.
     pub(super) log: String,

@@ -32,8 +32,8 @@ pub(super) const BATCH: usize = 256;
 const CALLS_OF_SWEEPS: usize = 16;
 /// Maximum number of streams whose logs are waited for: clients can invent them.
 const AWAITED_STREAMS: usize = 16;
-/// What changes of tasks count towards while they wait: with results, they can be large, and must
-/// not crowd out other announcements.
+/// The account of queued changes of tasks: with results, they can be large, and must not crowd out
+/// other announcements.
 const OF_TASKS: &str = "tasks";
 /// Time after its last heartbeat when a process is presumed dead.
 const LEASE: Duration = Duration::from_secs(8);

@@ -33,7 +33,7 @@ pub(super) enum StreamEntry {
     Event {
         number: u64,
         message: String,
-        /// Whether it answers the requests.
+        /// True if the event answers the requests.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         answers: bool,
     },

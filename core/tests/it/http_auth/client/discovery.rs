@@ -397,7 +397,7 @@ async fn auc_03_and_auc_06_a_document_that_is_of_no_use_is_not_the_last_one() {
     }
     // A challenge that leads nowhere, next to a document at its well-known URL.
     connects(|habits| habits.challenge = r#"resource_metadata="{url}/nowhere""#.into()).await;
-    // What is there is better than nothing: errors are about the first document.
+    // Any document is better than none: errors are about the first one.
     let (_, error) = World::refused(|habits| {
         habits.metadata = json!({"code_challenge_methods_supported": null});
         habits.more_metadata = vec![(openid, json!({"issuer": "https://other.example"}))];
@@ -452,7 +452,7 @@ async fn auc_22_a_refused_secret_is_sent_once_more_with_the_other_method_that_is
         assert!(forms.iter().all(|form| form["client_id"] == "given"));
         assert!(forms[0].contains_key("authorization") && !forms[0].contains_key("client_secret"));
         if let Ok(client) = connected {
-            // What worked is kept for renewals.
+            // The authentication that worked is kept for renewals.
             world.habits().valid.clear();
             client.list_tools().await.unwrap();
             let renewal = world.seen("/token").pop().unwrap();

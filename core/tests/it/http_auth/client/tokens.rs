@@ -172,7 +172,7 @@ async fn logging_out_leaves_what_belongs_to_others() {
     assert!(world.seen("/revoke").iter().all(|form| form["client_id"] == "mine"));
     // A server that was never logged in at.
     two.logout("https://elsewhere.example/mcp").await.unwrap();
-    // What the program supplies itself remains.
+    // Logout keeps a token that the program supplies itself.
     let options = ClientOptions::default().with_revision(RevisionChoice::Legacy).with_auth(AccessToken::new("fixed"));
     world.habits().valid.push(("fixed".into(), String::new()));
     let client = Client::connect_with(world.url(), options, ()).await.unwrap();

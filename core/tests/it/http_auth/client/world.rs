@@ -38,7 +38,7 @@ pub(super) struct Habits {
     pub(super) metadata_path: &'static str,
     /// Other documents by path: what to change in the metadata of the authorization server there.
     pub(super) more_metadata: Vec<(&'static str, Value)>,
-    /// Whether the server is too busy to show its documents.
+    /// True if the server is too busy to show its documents.
     pub(super) is_busy: bool,
     /// The parameters of the challenge; `{url}` is this server.
     pub(super) challenge: String,
@@ -57,12 +57,12 @@ pub(super) struct Habits {
     pub(super) revocation: u16,
     /// Members to add to the answer of the token endpoint.
     pub(super) token: Value,
-    /// Whether each refresh token counts once; using it again revokes all that followed (OAuth 2.1
+    /// True if each refresh token counts once; using it again revokes all that followed (OAuth 2.1
     /// section 4.3.1).
     pub(super) rotates: bool,
     /// Refresh tokens that count, if they rotate.
     pub(super) refresh_tokens: Vec<String>,
-    /// Whether the server accepts tokens that were renewed.
+    /// True if the server accepts renewed tokens.
     pub(super) renewals_count: bool,
     /// Members to add to the answer of the registration endpoint, and its status if one is an
     /// error.
