@@ -57,7 +57,7 @@ fn hide(file: &Path) -> Result<()> {
     Ok(std::fs::write(file, hidden.replace(ENCODING, LENIENT_ENCODING))?)
 }
 
-/// Whether a line at the start of a file's declaration has no visibility yet.
+/// Returns whether a line is a top-level declaration without visibility.
 fn declares(line: &str) -> bool {
     const MODIFIERS: [&str; 7] = ["abstract", "data", "enum", "inline", "open", "sealed", "value"];
     const KEYWORDS: [&str; 7] = ["class", "const", "fun", "interface", "object", "typealias", "val"];

@@ -58,7 +58,7 @@ pub struct Event {
     pub ticket: u64,
     /// The registered feature, the listener or the connection; 0 if none.
     pub handle: u64,
-    /// Whether the body is not an error object.
+    /// False if the body is an error object.
     pub ok: bool,
     /// The method or the operation; empty if none.
     pub name: String,
