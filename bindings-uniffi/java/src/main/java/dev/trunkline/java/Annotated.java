@@ -199,7 +199,7 @@ final class Annotated {
         parameter.getAnnotatedType());
   }
 
-  /** Whether a result is data and not content. */
+  /** Returns whether a result is data and not content. */
   private static boolean isStructured(Type type) {
     if (type instanceof ParameterizedType generic && generic.getRawType() instanceof Class<?> raw) {
       var last = generic.getActualTypeArguments()[generic.getActualTypeArguments().length - 1];
@@ -215,7 +215,7 @@ final class Annotated {
         && !Returns.isForm(plain);
   }
 
-  /** Whether values of a class are numbers or booleans. */
+  /** Returns whether values of a class are numbers or booleans. */
   private static boolean isNumber(Class<?> type) {
     var boxed = MethodType.methodType(type).wrap().returnType();
     return Number.class.isAssignableFrom(boxed) || boxed == Boolean.class;

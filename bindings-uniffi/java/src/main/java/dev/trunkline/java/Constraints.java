@@ -18,7 +18,7 @@ import java.util.Optional;
 record Constraints(List<Annotation> annotations, AnnotatedType type) {
   private static final String PACKAGE = "jakarta.validation.constraints.";
 
-  /** What keywords for the size of a JSON type end with. */
+  /** The suffixes of size keywords, by JSON type. */
   private static final Map<String, String> SIZES =
       Map.of("string", "Length", "array", "Items", "object", "Properties");
 

@@ -9,7 +9,7 @@ import java.util.concurrent.Callable;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** What exceptions of handlers mean to their callers. */
+/** Converts exceptions of handlers for their callers. */
 final class Failures {
   /** The layer below, which throws what the errors of the core are converted to. */
   static final Jvm JVM = new Jvm(TrunklineException::of);

@@ -26,7 +26,7 @@ final class Futures {
       if (future.cancel(true)) {
         throw new RequestCancelledException("the thread was interrupted");
       }
-      // It has completed at that moment, perhaps with what must be closed.
+      // The future has just completed, perhaps with something to close.
       return wait(future);
     } catch (ExecutionException | CancellationException failed) {
       throw thrown(causeOf(failed));
@@ -62,7 +62,7 @@ final class Futures {
       CompletableFuture<T> source, Function<T, @Nullable R> convert) {
     var mapped = source.<R>thenApply(convert);
     mapped.whenComplete(
-        // Whoever completes it first, such as orTimeout, needs no result any more.
+        // If it was completed first, as by orTimeout, nobody needs the result.
         (result, thrown) -> source.cancel(true));
     return mapped;
   }
@@ -72,13 +72,13 @@ final class Futures {
     return Stream.generate(() -> wait(fetch.get())).takeWhile(Objects::nonNull).iterator();
   }
 
-  /** What a future or stage has failed with. */
+  /** Unwraps the error of a future or stage. */
   static Throwable causeOf(Throwable failed) {
     var isWrapper = failed instanceof CompletionException || failed instanceof ExecutionException;
     return isWrapper && failed.getCause() != null ? causeOf(failed.getCause()) : failed;
   }
 
-  /** What a handler has returned, once it is there. */
+  /** Waits for the result of a handler if it is a stage. */
   static @Nullable Object settled(@Nullable Object returned) throws Exception {
     if (!(returned instanceof CompletionStage<?> stage)) {
       return returned;

@@ -29,7 +29,7 @@ import tools.jackson.databind.ser.impl.UnsupportedTypeSerializer;
 
 /** Writes the JSON Schema of a type as the serializers of Jackson 3 describe it. */
 final class Jackson3Schema extends Schema {
-  /** What leaves out only null. */
+  /** The inclusions that omit only null. */
   private static final Set<Include> WHOLE =
       Set.of(Include.ALWAYS, Include.USE_DEFAULTS, Include.NON_NULL);
 

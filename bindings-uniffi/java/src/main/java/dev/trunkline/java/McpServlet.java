@@ -38,7 +38,7 @@ public final class McpServlet extends HttpServlet {
   private static final Set<String> SINGLE = Set.of("content-type", "access-control-allow-origin");
   private static final String FAILURE = McpServlet.class.getName() + ".failure";
 
-  /** What a captured task runs on this thread. */
+  /** The task that a captured one runs on this thread. */
   private static final ThreadLocal<Runnable> TASK = new ThreadLocal<>();
 
   private final transient HttpEndpoint endpoint;
@@ -196,7 +196,7 @@ public final class McpServlet extends HttpServlet {
     private final boolean isHttp1;
     private @Nullable ServletOutputStream output;
 
-    /** What waits until the container accepts more, and why it will not. */
+    /** The write that waits for the container, and the container's error. */
     private @Nullable CompletableFuture<@Nullable Void> waiting;
 
     private @Nullable Throwable failure;

@@ -30,7 +30,7 @@ import java.lang.annotation.Target;
      */
     String tag();
 
-    /** Whether any other object is {@link OtherContent}. */
+    /** True if any other object is {@link OtherContent}. */
     boolean isOpen() default false;
   }
 }

@@ -38,7 +38,7 @@ final class RecordCodec {
           fallback);
     }
 
-    /** Whether it must be there. */
+    /** Returns whether the member is required. */
     boolean isRequired() {
       return !isOptional && fallback == null;
     }

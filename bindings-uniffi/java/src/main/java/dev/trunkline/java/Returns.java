@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** What a value that a handler returns stands for. */
+/** Converts the values that handlers return. */
 final class Returns {
   private Returns() {}
 
@@ -67,7 +67,7 @@ final class Returns {
     return new JvmAnswer(Shape.VALUE, Mapper.write(value));
   }
 
-  /** Whether a value, such as a date, is a string for the model. */
+  /** Returns whether a value, such as a date, is a string for the model. */
   private static boolean isText(@Nullable Object value) {
     return value != null && StringCodec.of(value.getClass()) != null;
   }
@@ -92,7 +92,7 @@ final class Returns {
         || value instanceof PromptMessage;
   }
 
-  /** Whether values of a class are results or parts of results, and not data. */
+  /** Returns whether values of a class are results or parts of results, and not data. */
   static boolean isForm(Class<?> type) {
     return type.isAnnotationPresent(Model.class) || type.isAnnotationPresent(Model.Union.class);
   }

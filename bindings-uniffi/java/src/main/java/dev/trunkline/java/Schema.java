@@ -45,7 +45,7 @@ class Schema {
   private final Map<Type, String> recursive = new HashMap<>();
 
   /**
-   * Whether values are read: records refuse other members, because reading would ignore one that is
+   * True if values are read: records refuse other members, because reading would ignore one that is
    * misspelled, and fewer collections and numbers are allowed.
    */
   private final boolean isRead;

@@ -21,13 +21,13 @@ public final class StoreException extends RuntimeException {
 
   /** Why a store has failed. */
   public enum Reason {
-    /** It cannot be reached. */
+    /** The store cannot be reached. */
     UNAVAILABLE,
 
-    /** It has no space. */
+    /** The store has no space. */
     FULL,
 
-    /** It contains unreadable data. */
+    /** The store contains unreadable data. */
     CORRUPT
   }
 }

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** What a client connects to. */
+/** The target of a client's connection. */
 public final class Target {
   /** The message about the transport, without options; empty if only a group can connect. */
   private final Map<String, Object> transport;

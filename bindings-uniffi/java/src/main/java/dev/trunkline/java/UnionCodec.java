@@ -16,7 +16,7 @@ final class UnionCodec {
   /** Empty if a member identifies each record. */
   private final String tag;
 
-  /** Whether an object may be of none of the records. */
+  /** True if an object may match none of the records. */
   private final boolean isOpen;
 
   private UnionCodec(Class<?> type) {

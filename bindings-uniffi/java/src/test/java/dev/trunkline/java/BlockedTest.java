@@ -162,7 +162,7 @@ class BlockedTest {
         var listener =
             server.listen(
                 options -> options.port(0).host("0.0.0.0").allowedHosts(java.util.List.of("*")))) {
-      // It warns that other machines can reach it.
+      // The listener warns that other machines can reach it.
       assertTrue(listener.port() > 0);
       assertTrue(arrived.await(10, TimeUnit.SECONDS));
       try (var client = Client.connect(Target.server(server))) {

@@ -80,7 +80,7 @@ class ExitTest {
     END_OF_MAIN,
   }
 
-  /** What becomes of the call. */
+  /** The outcome of the call. */
   private enum Call {
     ANSWERED,
     LOST,
@@ -99,7 +99,7 @@ class ExitTest {
                                 serving + ", " + end, () -> check(serving, end))));
   }
 
-  /** Whether the main method can return while it serves. */
+  /** Returns whether the main method can return while the program serves. */
   private static boolean returns(Serving serving) {
     return serving != Serving.STDIO && serving != Serving.FOREGROUND;
   }
@@ -177,7 +177,7 @@ class ExitTest {
     }
   }
 
-  /** Whether the call does not end before the process. */
+  /** Returns whether the call does not end before the process. */
   private static boolean isEndless(End end) {
     return end == End.EXIT_IN_HANDLER || end == End.SECOND_SIGNAL;
   }

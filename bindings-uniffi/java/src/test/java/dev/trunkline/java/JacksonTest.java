@@ -26,7 +26,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** What holds with both versions of Jackson. */
+/** The tests for both versions of Jackson. */
 abstract class JacksonTest {
   enum Unit {
     @JsonProperty("metric")

@@ -72,7 +72,7 @@ class MountsTest {
     }
   }
 
-  /** What a client sees. Each is played with a new site. */
+  /** Plays a client with a new site, and returns what the client sees. */
   @FunctionalInterface
   private interface Play {
     Map<String, Object> play(Site site, Row row) throws Exception;

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 class NativeImageTest {
   private static final String FOLDER = "META-INF/native-image/dev.trunkline/trunkline/";
 
-  /** What the native library of JNA looks up in the JDK. */
+  /** The classes that JNA's native library looks up in the JDK. */
   private static final List<String> OF_THE_JDK =
       List.of(
           "java.lang.Boolean",
@@ -141,7 +141,7 @@ class NativeImageTest {
     }
   }
 
-  /** What JNA calls, and is called by. */
+  /** The types through which JNA calls and is called. */
   private static List<Class<?>> nativeFunctions() throws Exception {
     var types = new ArrayList<Class<?>>();
     for (var type : classesIn("dev/trunkline/internal/")) {

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 
-/** What peers send, as all languages read it: the tables of {@code tests}. */
+/** Reads messages of peers as all languages do: the tables of {@code tests}. */
 class ReadersTest {
   private static final Map<String, Object> READERS =
       Json.parseObject(Scripted.table("json-readers.json"));

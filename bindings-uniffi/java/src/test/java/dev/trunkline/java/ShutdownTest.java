@@ -24,7 +24,7 @@ class ShutdownTest {
   private static final String JAVA =
       Path.of(System.getProperty("java.home"), "bin/java").toString();
 
-  /** What runs in a container, with a class loader of its own. */
+  /** An application in a container, with its own class loader. */
   public static final class Application implements Callable<String> {
     record Place(String city, List<String> streets) {}
 

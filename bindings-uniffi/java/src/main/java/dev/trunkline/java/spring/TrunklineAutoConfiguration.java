@@ -61,7 +61,7 @@ public class TrunklineAutoConfiguration {
       this.endpoint = endpoint;
     }
 
-    /** That of the web server. While earlier phases stop, a client would open it again. */
+    /** The web server's phase. While earlier phases stop, a client would reopen the endpoint. */
     @Override
     public int getPhase() {
       return DEFAULT_PHASE - 1024;
