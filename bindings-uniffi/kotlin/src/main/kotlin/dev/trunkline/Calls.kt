@@ -17,7 +17,7 @@ import dev.trunkline.internal.Port as NativePort
 /** Calls a handler with the body of the call. */
 internal typealias Handler = suspend Context.(JsonElement) -> Answer
 
-/** What answers the calls of a feature, or the requests of a server. */
+/** Answers the calls of a feature, or the requests of a server. */
 internal class Callable(
     /** The feature, for errors. */
     val name: String,
@@ -26,7 +26,7 @@ internal class Callable(
     val run: Handler,
 )
 
-/** What the calls of all features of a server share. */
+/** Shared by the calls of all features of a server. */
 internal class Owner(dispatcher: CoroutineDispatcher, val onError: ((Throwable, Context) -> Unit)?, val lifespan: Lifespan?) {
     /** Calls must not start on the thread of the port. */
     val dispatcher = if (dispatcher == Dispatchers.Unconfined) callbacks else dispatcher
@@ -66,7 +66,7 @@ internal class Calls(private val core: NativePort) {
         running[ticket]?.job?.cancel(CallCancelled(reason))
     }
 
-    /** Whether a handler is in [System.exit], which waits for the shutdown hooks. */
+    /** Returns whether a handler is in [System.exit], which waits for the shutdown hooks. */
     fun areExiting(): Boolean {
         if (running.isEmpty()) return false
         // Of virtual threads, there is no list.

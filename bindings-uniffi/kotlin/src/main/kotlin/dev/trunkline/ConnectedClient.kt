@@ -21,7 +21,7 @@ public data class Notification(
     val params: JsonObject,
 )
 
-/** What [Client.callToolFlow] emits: reports of progress, then the result. */
+/** The events of [Client.callToolFlow]: reports of progress, then the result. */
 public sealed interface ToolEvent {
     /** A report of progress. */
     public data class Reported(val progress: Progress) : ToolEvent

@@ -27,7 +27,7 @@ internal class Connection(
     override val optionsOf: ULong? get() = null
     override val isServing: Boolean get() = false
 
-    /** Those of the collectors of [notifications]. */
+    /** One for each collector of [notifications]. */
     private val readers = ConcurrentHashMap.newKeySet<Backlog>()
 
     @Volatile
@@ -58,7 +58,7 @@ internal class Connection(
         }
     }
 
-    /** What is known of the server since the connection opened. */
+    /** The last known description of the server. */
     private lateinit var opened: ConnectionDescription
 
     val described: ConnectionDescription
@@ -69,10 +69,10 @@ internal class Connection(
             return opened
         }
 
-    /** What is currently known about the server; nothing once the connection has ended. */
+    /** The current description of the server; null once the connection has ended. */
     fun describe(): JsonObject? = runCatching { Port.describe(handle) }.getOrNull()
 
-    /** What a function of the program, such as `onOpenUrl`, has thrown last. */
+    /** The last exception of a function of the program, such as `onOpenUrl`. */
     @Volatile
     private var thrown: Exception? = null
 

@@ -17,13 +17,13 @@ public class StoreException(
 ) : RuntimeException(message, cause) {
     /** Why a store has failed. */
     public enum class Reason {
-        /** It cannot be reached. */
+        /** The store cannot be reached. */
         UNAVAILABLE,
 
-        /** It has no space. */
+        /** The store has no space. */
         FULL,
 
-        /** It contains unreadable data. */
+        /** The store contains unreadable data. */
         CORRUPT,
     }
 }

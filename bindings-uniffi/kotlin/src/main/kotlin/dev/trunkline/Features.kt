@@ -18,7 +18,7 @@ public open class Registration internal constructor(@Volatile internal var handl
         try {
             native { Port.core.unregister(handle) }
         } catch (_: InvalidArgumentException) {
-            // It is already removed, by itself or with its server.
+            // The feature is already removed, by itself or with its server.
         }
     }
 

@@ -10,13 +10,13 @@ import kotlin.concurrent.thread
 
 private val SIGNALS = listOf("INT", "TERM")
 
-/** What closes each server in the foreground: a signal closes all of them. */
+/** The functions that close the servers in the foreground: a signal calls all of them. */
 private val closes = mutableSetOf<suspend () -> Unit>()
 
 /** The signal handlers that ours replace. */
 private val before = mutableMapOf<Signal, SignalHandler>()
 
-/** Whether a signal has begun to close the servers in the foreground. If the process exits now, it does so at once. */
+/** True once a signal has begun to close the servers in the foreground. If the process exits now, it does so at once. */
 @Volatile
 internal var isEndedBySignal = false
     private set
@@ -69,7 +69,7 @@ private fun restore() {
     before.clear()
 }
 
-/** What cannot be closed has ended. */
+/** A server that cannot be closed has ended. */
 private suspend fun ignoringErrors(close: suspend () -> Unit) {
     try {
         close()

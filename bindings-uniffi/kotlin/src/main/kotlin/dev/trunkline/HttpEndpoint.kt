@@ -38,7 +38,7 @@ public class HttpResponse internal constructor(
     public val status: Int,
     /** The names and values of the headers. A name may occur more than once. */
     public val headers: List<Pair<String, String>>,
-    /** Whether there is no body. */
+    /** True if there is no body. */
     public val isEmpty: Boolean,
 ) : AutoCloseable {
     /**
@@ -167,7 +167,7 @@ internal class Exchange(private val writeTimeout: Duration) {
     fun close() {
         Responding.end(this)
         if (hasEnded || ticket == NONE) return
-        // It may have ended meanwhile.
+        // The exchange may have ended meanwhile.
         runCatching { Port.core.cancel(ticket, "the client has disconnected") }
     }
 

@@ -5,14 +5,14 @@ import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.isActive
 import java.util.concurrent.atomic.AtomicReference
 
-/** What a server opens before its first call and closes after its last. The core calls for both. */
+/** Opens before the first call of a server and closes after its last. The core calls for both. */
 internal class Lifespan(private val open: suspend () -> Any?) {
     private val current = AtomicReference<Any?>()
 
-    /** What was opened. */
+    /** The opened value. */
     val value: Any? get() = current.get()
 
-    /** What [open] has thrown last. */
+    /** The last error of [open]. */
     @Volatile
     private var thrown: Throwable? = null
 
@@ -20,10 +20,10 @@ internal class Lifespan(private val open: suspend () -> Any?) {
     val functions: Map<String, Callable> =
         mapOf(
             WaistMethods.OPEN to Callable("the lifespan", OWNER) {
-                // It may have been called off when it was already open.
+                // A cancelled opening may have left a value open.
                 close()
                 val opened = opening()
-                // What was about to serve may have been closed meanwhile, and the next may be open.
+                // The listener or connection may be closed by now, and the next one open.
                 if (currentCoroutineContext().isActive) current.set(opened) else dispose(opened)
                 Answer(Shape.RESULT, NOTHING) { if (current.compareAndSet(opened, null)) dispose(opened) }
             },

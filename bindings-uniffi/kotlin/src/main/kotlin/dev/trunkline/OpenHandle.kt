@@ -36,7 +36,7 @@ internal open class OpenHandle(private val server: Server? = null) {
     /** The handle whose options have the deadline of a close, if it is not this one. */
     protected open val optionsOf: ULong? get() = server?.handle
 
-    /** Whether this serves callers outside of the process. */
+    /** True if this serves callers outside of the process. */
     open val isServing: Boolean get() = true
 
     /** When calls in flight are cancelled, once the program closes this. */
@@ -78,7 +78,7 @@ internal open class OpenHandle(private val server: Server? = null) {
         }
     }
 
-    /** It gets no event `Closed`. */
+    /** Ends a failed opening, which gets no event `Closed`. */
     private fun failed(opening: ULong, error: RuntimeException) {
         Port.forget(opening)
         closed(error)
@@ -128,5 +128,5 @@ internal open class OpenHandle(private val server: Server? = null) {
 
 private const val NO_DEADLINE_MS: ULong = 86_400_000uL
 
-/** What cancelled handlers and a lifespan may take to end at the exit of the process. */
+/** The time for cancelled handlers and a lifespan to end at the exit of the process. */
 private val CANCELLING = 1.seconds

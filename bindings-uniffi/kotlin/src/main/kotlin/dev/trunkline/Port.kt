@@ -190,7 +190,7 @@ internal class ProcessPort {
     private fun cause(event: Event): CoroutineContext =
         (if (event.cause == NONE) null else known(causes, event.cause)) ?: EmptyCoroutineContext
 
-    /** What a call inherits: not what its own coroutine and the dispatcher of its server replace. */
+    /** The context that a call inherits: its own job and the dispatcher of its server replace the caller's. */
     private fun inherited(context: CoroutineContext): CoroutineContext = context.minusKey(Job).minusKey(ContinuationInterceptor)
 
     private fun owner(handle: ULong): OpenHandle? = known(owners, handle)

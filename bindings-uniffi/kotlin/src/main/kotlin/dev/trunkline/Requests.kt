@@ -69,7 +69,7 @@ internal class Requests(private val core: NativePort) {
             try {
                 awaitPort { reply.await() }
             } catch (cancellation: CancellationException) {
-                // It may have ended in the core.
+                // The request may have ended in the core.
                 runCatching(cancel)
                 abandon(reply)
                 throw cancellation
@@ -108,7 +108,7 @@ internal class Requests(private val core: NativePort) {
     private class Pending {
         val reply = CompletableDeferred<Event>()
 
-        /** What is still to be reported; later progress replaces it. */
+        /** The progress still to be reported; later progress replaces it. */
         private val latest = Channel<Progress>(Channel.CONFLATED)
 
         /** Ends with the last report. The reply may arrive before this starts. */

@@ -42,7 +42,7 @@ internal fun argumentsSchemaOf(descriptor: SerialDescriptor): JsonObject = Schem
 internal class OutputSchema(descriptor: SerialDescriptor) {
     private val own = schemaOf(descriptor)
 
-    /** Whether the value is not an object. */
+    /** True if the value is not an object. */
     val isWrapped: Boolean = own.string("type") != "object"
 
     val schema: JsonObject =

@@ -63,7 +63,7 @@ internal abstract class UnionSerializer<T : Any>(name: String) : KSerializer<T> 
 
     protected abstract fun serializerOf(json: JsonObject): KSerializer<out T>
 
-    /** What a value becomes that does not match its type. */
+    /** The value for an object that does not match its type. */
     protected open fun other(json: JsonObject): T? = null
 
     override fun serialize(encoder: Encoder, value: T) {

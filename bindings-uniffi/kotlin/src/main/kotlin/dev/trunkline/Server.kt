@@ -78,7 +78,7 @@ public class Server internal constructor(
         owner.lifespan?.let { Port.register("lifespan", objectOf("server" to handle), it.functions) }
     }
 
-    /** What serves or uses this server. */
+    /** The open handles that serve or use this server. */
     private val open: MutableSet<OpenHandle> = ConcurrentHashMap.newKeySet()
 
     /** Frees the server if it is dropped without `close`. What is open keeps it alive. */

@@ -37,7 +37,7 @@ internal class Stream(private val ticket: ULong, val result: JsonElement) {
                 abandoned.addFirst(earlier)
                 throw cancellation
             } catch (_: RequestCancelledException) {
-                // It has got no item.
+                // The earlier request got no item.
             }
         }
     }

@@ -194,7 +194,7 @@ internal class Telemetry(private val core: NativePort) {
 
 private const val NAME = "trunkline"
 
-/** Whether to report requests: by default, if the program has set up OpenTelemetry. */
+/** Returns whether to report requests: by default, if the program has set up OpenTelemetry. */
 internal fun isTelemetryWanted(option: Boolean?): Boolean {
     if (option == false) return false
     val isThere = runCatching { Class.forName("io.opentelemetry.api.GlobalOpenTelemetry") }.isSuccess

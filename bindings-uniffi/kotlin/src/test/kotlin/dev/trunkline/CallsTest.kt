@@ -459,7 +459,7 @@ class CallsTest {
                     val waiting = launch { subscription.changes.first() }
                     delay(100)
                     updated()
-                    // It has arrived, but the coroutine has not gone on.
+                    // The change has arrived, but the coroutine has not resumed.
                     Thread.sleep(500)
                     waiting.cancelAndJoin()
                 }

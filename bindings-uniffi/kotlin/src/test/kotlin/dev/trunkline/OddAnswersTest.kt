@@ -31,7 +31,7 @@ class OddAnswersTest {
         val reads: JsonObject = JsonObject(emptyMap()),
         val warns: List<String>? = null,
         val refused: String? = null,
-        /** What is read in a group, which is not played here. */
+        /** The values read in a group, which is not played here. */
         val inGroup: JsonObject? = null,
     )
 

@@ -35,7 +35,7 @@ import kotlin.test.assertNull
 import kotlin.test.assertTrue
 import kotlin.time.Duration.Companion.seconds
 
-/** What peers send, as all languages read it: the tables of `tests`. */
+/** Reads messages of peers as all languages do: the tables of `tests`. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ReadersTest {
     @Serializable

@@ -25,7 +25,7 @@ import kotlin.test.assertTrue
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 
-/** What a program prints in a process of its own. */
+/** The output of a program in another process. */
 internal fun outputOf(
     program: Class<*>,
     options: List<String> = listOf("-Djna.library.path=${System.getProperty("jna.library.path").orEmpty()}"),

@@ -150,7 +150,7 @@ internal class JvmAnswer(shape: Byte, value: Any?) {
 
 /** The threads of handlers. If the executor fails, a task runs on a thread of the library. */
 internal class Threads(private val executor: Executor) : CoroutineDispatcher() {
-    /** That of the program. A virtual thread would inherit that of the library's thread. */
+    /** The program's class loader. A virtual thread would inherit that of the library's thread. */
     private val loader: ClassLoader? = Thread.currentThread().contextClassLoader
 
     override fun dispatch(context: CoroutineContext, block: Runnable) {
@@ -206,7 +206,7 @@ internal class Surroundings(private val capture: Supplier<Consumer<Runnable>>) :
         return checkNotNull(result) { "the task decorator did not run its task" }
     }
 
-    /** Those of this thread, which has entered these. What is captured may be unable to run on two threads at once. */
+    /** The context of this thread, which has entered this one. What is captured may be unable to run on two threads at once. */
     fun again(inner: Consumer<Runnable>?) = Surroundings {
         val outer = capture.get()
         if (inner == null) outer else Consumer { task -> outer.accept { inner.accept(task) } }

@@ -38,7 +38,7 @@ internal class JvmCall internal constructor(
 ) {
     public fun describe(): Map<String, Any?> = jvm.converting { members(Port.describe(context.ticket)) }
 
-    /** What the lifespan of the server has opened. */
+    /** The value of the server's lifespan. */
     public fun lifespan(): Any? = context.opened()
 
     /** Sends a request to the client. */
@@ -74,7 +74,7 @@ internal class JvmClient private constructor(private val jvm: Jvm, private val c
 
     public val isOpen: Boolean get() = connection.isOpen
 
-    /** What is known of the server. */
+    /** The description of the server. */
     public fun describe(): Map<String, Any?> = members(encoded(connection.described))
 
     public fun request(
@@ -91,7 +91,7 @@ internal class JvmClient private constructor(private val jvm: Jvm, private val c
     /** Passes all notifications on, until the returned object is closed. */
     public fun notifications(receive: BiConsumer<String, Map<String, Any?>>): AutoCloseable {
         val scope = CoroutineScope(threads)
-        // It listens when this returns.
+        // The collector listens when this returns.
         scope.launch(start = CoroutineStart.UNDISPATCHED) {
             connection.notifications.collect { callBack("onNotification") { receive.accept(it.method, members(it.params)) } }
         }
@@ -153,7 +153,7 @@ internal class JvmStream internal constructor(private val jvm: Jvm, private val 
     /** The next item, converted; null once the stream has ended. That of a cancelled future is for the next one. */
     public fun <T> next(convert: Function<Any?, T>): CompletableFuture<T?> = jvm.future { future ->
         turns.withLock {
-            // It completes, or has been cancelled, right after its turn.
+            // The last future completes, or has been cancelled, right after its turn.
             while (last?.first?.isDone == false) yield()
             @Suppress("UNCHECKED_CAST")
             val missed = last?.takeIf { it.first.isCompletedExceptionally }?.second as T?

@@ -21,7 +21,7 @@ internal object Values {
     public fun write(value: Any?): String = jsonOf(value).toString()
 }
 
-/** What a peer has sent. */
+/** Converts JSON from a peer. */
 internal fun plain(element: JsonElement): Any? = received { valueOf(element) }
 
 private fun valueOf(element: JsonElement): Any? = when (element) {

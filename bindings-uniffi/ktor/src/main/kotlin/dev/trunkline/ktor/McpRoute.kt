@@ -93,7 +93,7 @@ private val Disconnection = createRouteScopedPlugin("McpDisconnection") {
     }
 }
 
-/** Whether the connection ends with the response. */
+/** Returns whether the connection ends with the response. */
 private fun isLast(call: ApplicationCall): Boolean {
     val connection = call.request.headers[HttpHeaders.Connection].orEmpty().lowercase()
     return "close" in connection || (call.request.httpVersion == "HTTP/1.0" && "keep-alive" !in connection)

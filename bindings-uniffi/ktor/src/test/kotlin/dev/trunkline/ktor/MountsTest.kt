@@ -298,7 +298,7 @@ private class Site(row: MountsTest.Row, start: (Application.() -> Unit) -> Embed
     private fun send(headers: Map<String, String>, body: String): HttpResponse<String> =
         http.send(request(PATH, headers).POST(BodyPublishers.ofString(body)).build(), BodyHandlers.ofString())
 
-    // What a client sees.
+    // The plays, which return what a client sees.
 
     fun stuckReader(row: MountsTest.Row): JsonObject {
         val (stuck) = raw(row.tool)
