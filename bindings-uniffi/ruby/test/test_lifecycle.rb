@@ -58,7 +58,7 @@ class TestLifecycle < TrunklineTest
     end
   end
 
-  # It may be set for Go.
+  # The variable may be set for Go.
   def test_the_variable_of_another_language_is_not_read
     output, errors, = Open3.capture3({ "TRUNKLINE_LIBRARY" => "/does/not/exist" }, RbConfig.ruby, "-I", LIB, "-r", "trunkline", "-e", "print Trunkline::VERSION")
     assert_equal Trunkline::VERSION, output, errors
@@ -185,7 +185,7 @@ class TestLifecycle < TrunklineTest
       Process.kill(signal, pid)
       Timeout.timeout(8) { Process.wait2(pid)[1] }.then { |status| [status.termsig, status.exitstatus].inspect }
     ensure
-      Process.kill(:KILL, pid) rescue nil # It outlives nothing that failed.
+      Process.kill(:KILL, pid) rescue nil # The child ends even after a failure.
     end
     server.tool("idle") do |signal:|
       child.call(signal) do |started|
@@ -221,7 +221,7 @@ class TestLifecycle < TrunklineTest
       Process.kill(:TERM, thread.pid)
       assert_equal 0, Timeout.timeout(10) { thread.value.exitstatus }, errors.read
     ensure
-      # It is waited for.
+      # `popen3` waits for the process.
       Process.kill(:KILL, thread.pid) if thread.alive?
     end
   end

@@ -31,7 +31,7 @@ class TestModel < TrunklineTest
     image = ->(data) { Trunkline::ImageContent.new(data: data, mime_type: "image/png") }
     assert_equal [png.b] * 3, [png.b, [png].pack("m"), [png].pack("m0")].map { |data| image.call(data).bytes }
     assert_equal "abc", Trunkline::ResourceContents.new(uri: "a:b", blob: "abc".b).bytes
-    # What `File.read` returns is text.
+    # `File.read` returns text.
     [png, "<svg/>", "ä", "AAAA".encode("UTF-16")].each do |data|
       assert_match(/data must be bytes/, assert_raises(ArgumentError) { image.call(data) }.message)
       assert_raises(ArgumentError) { Trunkline::AudioContent.new(data: data, mime_type: "audio/wav") }

@@ -145,7 +145,7 @@ class TestMounts < TrunklineTest
     [{ **BOTH, **(session || described) }, JSON.generate(jsonrpc: "2.0", id: 2, method: "tools/call", params: params)]
   end
 
-  # What a client sees.
+  # The methods that return what a client sees.
   PLAYS = {
     "stuck reader" => :stuck_reader, "slow reader" => :slow_reader, "slow body" => :slow_body, "gone within its body" => :gone_within_its_body,
     "gone" => :gone, "legacy client gone" => :legacy_client_gone, "deadline" => :deadline, "shutdown" => :shutdown,

@@ -5,7 +5,7 @@ require "socket"
 require "timeout"
 require_relative "helper"
 
-# What peers send, as all languages read it: the tables of `tests/`.
+# Reads messages of peers as all languages do: the tables of `tests/`.
 class TestReaders < TrunklineTest
   TESTS = File.expand_path("../../../tests", __dir__)
   READERS = JSON.parse(File.read("#{TESTS}/json-readers.json"))
@@ -43,7 +43,7 @@ class TestReaders < TrunklineTest
 
   CONNECTED = ->(client) { { "server" => client.server_info&.name, "revision" => client.revision } }
 
-  # What a client makes of the results, as the table has it.
+  # Reads results with a client, in the form of the table.
   READS = {
     "initialize" => CONNECTED,
     "server/discover" => CONNECTED,

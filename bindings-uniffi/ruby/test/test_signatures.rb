@@ -4,7 +4,7 @@ require_relative "helper"
 
 class TestSignatures < TrunklineTest
   SIG = File.expand_path("../sig", __dir__)
-  # What the documentation shows, and other forms that work.
+  # Calls from the documentation, and other forms that work.
   CALLS = <<~'RUBY'
     server = Trunkline::Server.new("x", version: "1")
     server.tool(:add, input: { a: Integer }) { |a:| a }
@@ -25,7 +25,7 @@ class TestSignatures < TrunklineTest
     assert_equal expected, output_of(CALLS)
     skip "needs the gem rbs" unless Gem::Specification.any? { |gem| gem.name == "rbs" }
     assert_equal expected, output_of(CALLS, "-r", "rbs/test/setup")
-    # It does check.
+    # The signatures are checked.
     assert_match(/TypeError|ArgumentTypeError/, output_of("Trunkline::Server.new('x', version: 1.5)", "-r", "rbs/test/setup"))
   end
 

@@ -180,7 +180,7 @@ class TestThreads < TrunklineTest
       server.listen(port: 0, auth: auth) do |listener|
         alice = Trunkline::Client.connect(url: listener.url, auth: "alice")
         threads = Array.new(40) { Thread.new { alice.call_tool("block").text } }
-        # Those that an eighth of the threads is not kept from.
+        # Alice gets all but an eighth of the threads.
         14.times { started.pop }
         # While none of hers ends.
         puts Trunkline::Client.connect(url: listener.url, auth: "bob") { |bob| bob.call_tool("now", {}, timeout: 15).text }

@@ -251,7 +251,7 @@ class TestTools < TrunklineTest
     end
   RUBY
 
-  # What ActiveSupport does: every object writes its instance variables.
+  # Acts like ActiveSupport: every object writes its instance variables.
   RAILS = <<~'RUBY'
     module ToJson
       def to_json(options = nil) = options.is_a?(JSON::State) ? super(options) : JSON.generate(as_json(options))

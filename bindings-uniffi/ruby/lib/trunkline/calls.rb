@@ -77,7 +77,7 @@ module Trunkline
       auth = Requests.parse(@native.describe(ticket))["auth"]
       auth && (auth["principal"] || auth.values_at("issuer", "subject", "clientId"))
     rescue Error
-      nil # It is over, or no call of a client.
+      nil # The call is over, or is not one of a client.
     end
 
     def finish(ticket) = @lock.synchronize { @open.delete(ticket) }

@@ -26,7 +26,7 @@ module Trunkline
         lambda do |_|
           port.native.close(handle, 0) unless port.foreign?
         rescue Error
-          nil # It is closed.
+          nil # The connection is closed.
         end
       end
 
@@ -132,7 +132,7 @@ module Trunkline
 
     private
 
-    # Whether a result of a tool that failed raises a {ToolError}.
+    # The option that raises a {ToolError} if a tool has failed.
     RAISES = :raise_on_error
     private_constant :RAISES
 

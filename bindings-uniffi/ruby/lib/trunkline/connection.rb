@@ -15,7 +15,7 @@ module Trunkline
 
     def serving? = false
 
-    # What the client connects to, in the core's form, with the options that apply to it.
+    # The client's target in the core's form, with the options that apply to it.
     def transport_of(target, http, child)
       case target
       when Server then { "type" => "memory", "server" => target.send(:handle_at, @port) }

@@ -112,7 +112,7 @@ module Trunkline
     # @api private
     def failed(error) = @scope && @scope.failure ||= error
 
-    # Whether nothing waits for the answer any more.
+    # True if nothing waits for the answer any more.
     # @api private
     def over?
       cancelled? || @native.cancelled(@ticket)
@@ -145,7 +145,7 @@ module Trunkline
       raise unless over?
     end
 
-    # What the client answers belongs to a result, so that a failure of its conversion names the peer.
+    # Asks the client. Its response is read as a result, so that a failed conversion names the peer.
     def ask(request, key:, timeout:)
       request.result.from_json(@requests.send(@ticket, request.method, request.params, { key: key, timeout: timeout }))
     end

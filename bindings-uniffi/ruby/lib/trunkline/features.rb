@@ -4,8 +4,8 @@ module Trunkline
   # The features of a server, as the core registers them.
   # @api private
   module Features
-    # What to register: its kind, its description, its handler, and the hooks that it refers to. `refers`
-    # is called with a port, and returns the members with the handles of what it depends on there.
+    # A feature to register: its kind, description, handler, and the hooks it refers to. `refers` is
+    # called with a port, and returns the members with the handles of what it depends on there.
     Feature = Struct.new(:kind, :description, :callable, :visible, :completers, :refers, keyword_init: true)
 
     module_function

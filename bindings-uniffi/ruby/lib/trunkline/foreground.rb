@@ -39,7 +39,7 @@ module Trunkline
       closer&.join(0.1)
     end
 
-    # Whether a signal has begun to end the servers in the foreground: if the program exits before
+    # True once a signal has begun to end the servers in the foreground: if the program exits before
     # their end, a second one did that.
     def interrupted? = @interrupted && @pid == Process.pid
 

@@ -22,7 +22,7 @@ module Trunkline
 
     attr_reader :block, :required, :optional
 
-    # Whether arguments of any name are accepted.
+    # True if arguments of any name are accepted.
     def rest? = @rest
 
     # @raise [InvalidArguments] if one is missing that the block requires, but not the schema

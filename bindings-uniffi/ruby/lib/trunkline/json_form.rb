@@ -81,8 +81,8 @@ module Trunkline
     def within(error, part) = error.tap { error.path = "#{part}#{error.path}" }
     private_class_method :within
 
-    # What the class says comes first: `as_json` is how Rails renders objects, `to_json` how the json
-    # gem does.
+    # The class's own method comes first: `as_json` is how Rails renders objects, `to_json` how the
+    # json gem does.
     def of_object(value, depth)
       as_json = own(value, :as_json)
       to_json = own(value, :to_json)

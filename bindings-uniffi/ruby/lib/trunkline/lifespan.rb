@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Trunkline
-  # What a server opens before its first call and closes after its last.
+  # Opens before the first call of a server and closes after its last.
   # @api private
   class Lifespan
     # @return [Object] what was opened
@@ -18,21 +18,21 @@ module Trunkline
       end
     end
 
-    # What the program has raised, if it could not be opened.
+    # Takes the error that the program raised if the lifespan could not be opened.
     def take_failure = @failure.tap { @failure = nil }
 
     private
 
     def open(_, context)
-      # It may have been called off when it was already open.
+      # A cancelled opening may have left a value open.
       close
       @failure = nil
       value = @open.call
-      # What was about to serve may have been closed meanwhile, and the next may be open.
+      # The listener or connection may be closed by now, and the next one open.
       context.over? ? dispose(value) : @value = value
     rescue Exception => e # rubocop:disable Lint/RescueException
       @failure = e unless context.over?
-      # Who listens or connects gets the message.
+      # The caller of `listen` or `connect` gets the message.
       raise ToolError, e.message
     end
 

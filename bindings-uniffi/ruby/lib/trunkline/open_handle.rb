@@ -51,7 +51,7 @@ module Trunkline
       @port.native.close(@handle, ms)
     end
 
-    # Whether it serves clients: calls in flight may then complete at the exit of the process.
+    # True if this serves clients: calls in flight may then complete at the exit of the process.
     def serving? = true
 
     # Closes it with the deadline of the options, and waits for the end, but not much longer.
@@ -60,7 +60,7 @@ module Trunkline
       seconds = (@port.native.close_deadline_ms(@owner || @handle) / 1000.0) + more
       Thread.new { wait }.join(seconds)
     rescue Error
-      nil # It has ended.
+      nil # The handle has ended.
     end
 
     # Waits for the end.

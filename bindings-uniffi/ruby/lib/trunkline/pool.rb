@@ -131,7 +131,7 @@ module Trunkline
       end
     end
 
-    # Whether only the threads are left that are kept for callers who have none.
+    # True if the threads left are reserved for callers that have none.
     def scarce? = @running.length >= @shared && @running.each_value.count(&:itself) >= @shared
 
     # The callers who may get none of the threads that are left.

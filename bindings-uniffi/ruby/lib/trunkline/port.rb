@@ -85,7 +85,7 @@ module Trunkline
       end
     end
 
-    # Whether it belongs to the process that this one was forked from.
+    # True if the port belongs to the process that this one was forked from.
     def foreign? = @pid != Process.pid
 
     # Starts the threads, unless they run.
@@ -102,7 +102,7 @@ module Trunkline
     def discard(handle)
       @native.close(handle, 0)
     rescue Error
-      nil # It has ended.
+      nil # The handle has ended.
     end
 
     def start
@@ -139,7 +139,7 @@ module Trunkline
       when Waist::CALL then @calls.start(ticket, callable(handle, name), body, cause)
       when Waist::CANCEL then @calls.cancel(ticket, body.force_encoding(Encoding::UTF_8))
       when Waist::REPLY
-        # What has failed to open has no other end.
+        # A handle that has failed to open has no other end.
         ended(ticket) unless ok
         @requests.receive_reply(ticket, ok, body)
       when Waist::NOTIFICATION
@@ -211,7 +211,7 @@ module Trunkline
       deadline = now + EXIT_SECONDS
       notices.each { |one| one.join([deadline - now, 0].max) }
     rescue Error
-      nil # It is closed.
+      nil # The port is closed.
     end
 
     def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)

@@ -103,7 +103,7 @@ module Trunkline
     def cancel(ticket, reason = "")
       @native.cancel(ticket, reason)
     rescue Error
-      nil # It is over, or its port is closed.
+      nil # The request is over, or its port is closed.
     end
 
     # The scope of the request that caused a call, if there is one.

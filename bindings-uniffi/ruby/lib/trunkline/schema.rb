@@ -70,8 +70,8 @@ module Trunkline
     OPEN = %w[$ref $dynamicRef allOf anyOf oneOf if dependentSchemas dependencies patternProperties propertyNames].freeze
     private_constant :OPEN
 
-    # Whether a hash is a JSON Schema, for a value of any type, and not properties by name, of which one
-    # may be called `type`.
+    # Returns whether a hash is a JSON Schema, for a value of any type, and not properties by name,
+    # of which one may be called `type`.
     # @api private
     def of_any_type?(given)
       type = given[:type] || given["type"]
@@ -79,7 +79,7 @@ module Trunkline
       (names.any? && names.all? { |name| (name.is_a?(String) || name.is_a?(Symbol)) && NAMES.include?(name.to_s) } && given.values.none? { |one| ruby?(one) }) || schema?(given)
     end
 
-    # Whether it is a type of Ruby, which no JSON Schema has.
+    # Returns whether a value is a type of Ruby, which no JSON Schema has.
     def ruby?(type) = type.is_a?(Module) || type.is_a?(Range) || (type.is_a?(Array) && type.any? { |one| ruby?(one) })
     private_class_method :ruby?
 
@@ -167,7 +167,7 @@ module Trunkline
     end
     private_class_method :in_members
 
-    # What all alternatives with numbers have, if that is clear.
+    # The classes that all alternatives with numbers share, if any.
     def only(alternatives, &find) = alternatives.filter_map(&find).uniq.then { |found| found.first if found.length == 1 }
     private_class_method :only
 

@@ -236,7 +236,7 @@ module Trunkline
       lambda do |_|
         port.native.unregister(handle) unless port.foreign?
       rescue Error
-        nil # It is closed.
+        nil # The server is closed.
       end
     end
     private_class_method :freeing
@@ -251,7 +251,7 @@ module Trunkline
 
     # Registers the server, and everything that was added to it before.
     def settle(port)
-      # What was opened belongs to the parent.
+      # The opened lifespan belongs to the parent.
       @owner.lifespan = @opens && Lifespan.new(@opens)
       @table = {}
       handle = port.register("server", @description, @store)
@@ -385,7 +385,7 @@ module Trunkline
     def unregister(handle)
       port.native.unregister(handle)
     rescue InvalidArgumentError, ClosedError
-      nil # It was removed, or its port is closed.
+      nil # The handle was removed, or its port is closed.
     end
 
     def notify(target, message)

@@ -33,7 +33,7 @@ module Trunkline
     # The operations that have handlers, in the core's form.
     def lanes = @callables.transform_values { "queue" }
 
-    # Whether a handler needs a subscription at newer servers.
+    # True if a handler needs a subscription at newer servers.
     def listens? = Handlers::SUBSCRIBING.any? { |name| @listeners.key?(Handlers::NOTIFICATIONS[name].first) }
 
     def callable(operation) = @callables[operation]

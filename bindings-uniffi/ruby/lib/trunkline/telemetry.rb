@@ -104,7 +104,7 @@ module Trunkline
       json = @native.telemetry(target, request && Requests.json(request))
       json && Requests.parse(json)
     rescue Error
-      nil # It belongs to another process, or is over.
+      nil # The target belongs to another process, or is over.
     end
   end
 

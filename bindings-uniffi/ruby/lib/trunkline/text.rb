@@ -5,7 +5,7 @@ module Trunkline
   # bytes: without `LANG`, as in the child of most hosts, UTF-8 text is labeled US-ASCII.
   # @api private
   module Text
-    # What to do with a string that is not text.
+    # The advice for a string that is not text.
     REMEDY = "call `force_encoding` with the encoding of its text, or send bytes as content, such as Trunkline::ImageContent"
     private_constant :REMEDY
 
