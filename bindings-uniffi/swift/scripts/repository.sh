@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.."
 git -C "$folder" rm -r --quiet --ignore-unmatch .
 git ls-files -z Sources Tests | tar -c --null -T - | tar -x -C "$folder"
 cp ../../LICENSE ../../LICENSE-APACHE ../../LICENSE-MIT "$folder"
-# That of the crates is there when a release is built.
+# The license file of the crates exists when a release is built.
 [ ! -e ../LICENSE-THIRD-PARTY ] || cp ../LICENSE-THIRD-PARTY "$folder"
 sed "s|path: \"TrunklineFFI.xcframework\"|url: \"$archive\", checksum: \"$checksum\"|" Package.swift > "$folder/Package.swift"
 grep -q "$checksum" "$folder/Package.swift"

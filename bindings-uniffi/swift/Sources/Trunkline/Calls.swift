@@ -1,7 +1,7 @@
 import Foundation
 import TrunklineNative
 
-/// What a handler returns: a string is text; content blocks, resource contents and prompt messages
+/// The output of a handler: a string is text; content blocks, resource contents and prompt messages
 /// are parts of a result; results of the protocol are sent as they are; anything else is JSON.
 public typealias Output = any Encodable & Sendable
 
@@ -11,16 +11,16 @@ typealias Handler = @Sendable (Context, JSON) async throws -> Answer
 /// A function of the program that the core calls, with and without a result.
 typealias HostFunction = @Sendable (JSONObject) async throws -> JSONObject
 
-/// What answers the calls of a feature, or the requests of a server.
+/// Answers the calls of a feature, or the requests of a server.
 struct Callable: Sendable {
     /// The feature, for errors.
     let name: String
-    /// What all features of a server share; nil for handlers of a client.
+    /// Shared by all features of a server; nil for handlers of a client.
     var owner: Owner?
     let run: Handler
 }
 
-/// What the calls of all features of a server share.
+/// Shared by the calls of all features of a server.
 struct Owner: Sendable {
     let opened = Opened(nil)
     let onError: (@Sendable (any Error, Context) -> Void)?
@@ -63,7 +63,7 @@ final class Calls: Sendable {
         task?.cancel()
     }
 
-    /// Whether handlers have not ended.
+    /// True if handlers have not ended.
     var areRunning: Bool { running.with { !$0.isEmpty } }
 
     private func answer(_ event: Event, _ callable: Callable) async {
@@ -107,7 +107,7 @@ final class Calls: Sendable {
     }
 }
 
-/// What causes calls in this process. They inherit the task-local values of the task that made it.
+/// The cause of calls in this process. They inherit the task-local values of the task that made it.
 final class Cause: Sendable {
     private let starts: AsyncStream<@Sendable () -> Void>.Continuation
 

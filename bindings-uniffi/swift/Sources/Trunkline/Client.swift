@@ -112,7 +112,7 @@ extension ScopedClient {
     }
 }
 
-/// What ``ConnectedClient/callToolEvents(_:_:options:)`` yields: reports of progress, then the
+/// The events of ``ConnectedClient/callToolEvents(_:_:options:)``: reports of progress, then the
 /// result.
 public enum ToolEvent: Sendable {
     case progress(ProgressReport)

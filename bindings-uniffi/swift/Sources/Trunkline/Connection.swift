@@ -19,7 +19,7 @@ final class Connection: OpenHandle, @unchecked Sendable {
     /// Nil once the connection has ended. Finishing a reader takes the lock: it removes itself.
     private let readers = Locked<[Int: Backlog]?>([:])
 
-    /// What is known of the server since the connection opened.
+    /// The last known description of the server.
     private let known = Locked<ConnectionDescription?>(nil)
 
     /// The deadline of a close is an option of the client.

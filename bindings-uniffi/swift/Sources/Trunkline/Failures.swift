@@ -14,8 +14,8 @@ public struct TrunklineError: Error, Sendable {
     /// The data of an error of the kind `protocol`.
     public var data: JSON?
 
-    /// What else is known, such as `exitCode` and `stderr` of a server process; also as properties
-    /// of the error itself.
+    /// More facts, such as `exitCode` and `stderr` of a server process; also as properties of the
+    /// error itself.
     public var facts = ErrorFacts()
 
     public init(_ kind: ErrorKind, _ message: String, code: Int? = nil, data: JSON? = nil) {
@@ -59,11 +59,11 @@ public struct ToolError: LocalizedError, Sendable {
 public struct StoreError: LocalizedError, Sendable {
     /// Why a store has failed.
     public enum Reason: String, Sendable {
-        /// It cannot be reached.
+        /// The store cannot be reached.
         case unavailable
-        /// It has no space.
+        /// The store has no space.
         case full
-        /// It contains unreadable data.
+        /// The store contains unreadable data.
         case corrupt
     }
 
@@ -108,7 +108,7 @@ func errorOf(_ body: Data) -> any Error {
     return json["kind"] == "suspended" ? Suspended(message: error.message) : error
 }
 
-/// What a peer has sent, as a model or as a type of the program.
+/// Converts JSON from a peer to a model or to a type of the program.
 func received<T: Decodable>(_ json: JSON, isModel: Bool = true, _ problem: String = "invalid response") throws -> T {
     do {
         return try ValueDecoder(.json(json, isModel: isModel)).decode(T.self)

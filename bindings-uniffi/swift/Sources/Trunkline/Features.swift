@@ -120,7 +120,7 @@ public protocol Provider: Sendable {
     func get(_ params: JSONObject) async throws -> Output?
 }
 
-/// What a provider lists.
+/// The kind of features that a provider lists.
 public enum ProviderKind: String, Sendable {
     case tools, resources, resourceTemplates, prompts
 }

@@ -1,7 +1,7 @@
 import Foundation
 import TrunklineNative
 
-/// What closes each server in the foreground. A signal closes all of them.
+/// The functions that close the servers in the foreground. A signal calls all of them.
 private let foreground = Locked(Foreground())
 
 private struct Foreground {
@@ -13,7 +13,7 @@ private struct Foreground {
 
     private static let endingSignals = [SIGINT, SIGTERM]
 
-    /// Whether the core may handle them, too: it handles both.
+    /// True if the core may handle the signals, too: it handles both.
     var handlesAllSignals: Bool { signals == Self.endingSignals }
 
     mutating func add(_ close: @escaping @Sendable () -> Void) -> Int {
@@ -68,7 +68,7 @@ private func writeSignal(_ number: Int32) {
 func endedBySignals(_ close: @escaping @Sendable () async throws -> Void, serve: (Bool) async throws -> Void) async throws {
     let end: @Sendable () -> Void = {
         Task(priority: .high) {
-            // What cannot be closed has ended.
+            // A server that cannot be closed has ended.
             do { try await close() } catch { logError("closing failed", error) }
         }
     }

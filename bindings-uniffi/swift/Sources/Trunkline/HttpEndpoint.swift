@@ -31,7 +31,7 @@ public struct HttpResponse: Sendable {
     public let status: Int
     /// The names and values of the headers. A name may occur more than once.
     public let headers: [(name: String, value: String)]
-    /// Whether there is no body.
+    /// True if there is no body.
     public let isEmpty: Bool
     /// The body.
     public let body: HttpBody
@@ -77,7 +77,7 @@ public final class HttpBody: AsyncSequence, Sendable {
     /// disconnected.
     public func close() {
         guard !hasEnded.with({ $0 }) else { return }
-        // It may have ended meanwhile.
+        // The request may have ended meanwhile.
         try? Port.shared.core.cancel(ticket: ticket, reason: "the client has disconnected")
     }
 

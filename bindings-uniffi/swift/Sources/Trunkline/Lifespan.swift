@@ -1,5 +1,5 @@
-/// What a server opens before its first call, and closes when nothing serves or uses it any more.
-/// That of a mounted server opens with the first request that reaches it, and closes with the
+/// Opens before the first call of a server, and closes when nothing serves or uses it any more. The
+/// lifespan of a mounted server opens with the first request that reaches it, and closes with the
 /// server that it is mounted on.
 public final class Lifespan: Sendable {
     private let open: @Sendable () async throws -> any Sendable
@@ -16,19 +16,19 @@ public final class Lifespan: Sendable {
     func callables(_ opened: Opened) -> [String: Callable] {
         [
             WaistMethods.open: Callable(name: "the lifespan") { [self] context, _ in
-                // It may have been called off when it was already open.
+                // A cancelled opening may have left a value open.
                 await end(opened)
                 do {
                     let value = try await open()
                     guard context.isWaitedFor else {
-                        // What was about to serve was closed meanwhile, and the next may be open.
+                        // The listener or connection was closed meanwhile; the next may be open.
                         await close(value)
                         throw CancellationError()
                     }
                     opened.with { $0 = (context.ticket, .success(value)) }
                 } catch {
                     if context.isWaitedFor { opened.with { $0 = (context.ticket, .failure(error)) } }
-                    // Whoever listens or connects gets the message.
+                    // The caller of `listen` or `connect` gets the message.
                     throw ToolError(describe(error))
                 }
                 var answer = try Answer(Shape.result, [:])

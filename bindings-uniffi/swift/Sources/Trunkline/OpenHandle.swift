@@ -6,7 +6,7 @@ class OpenHandle: @unchecked Sendable {
     let server: Server?
     private let state = Locked(State())
 
-    /// What to do when this ends.
+    /// The functions to run when this ends.
     private let whenEnded = Locked<[@Sendable () -> Void]>([])
 
     /// Ends with this.
@@ -18,7 +18,7 @@ class OpenHandle: @unchecked Sendable {
         /// Closed before it opened, by a signal.
         var isClosing = false
         var isEnded = false
-        /// Those that wait for its end in a task that may be cancelled.
+        /// The waiters for its end whose tasks may be cancelled.
         var waiting: [UUID: AsyncStream<Void>.Continuation] = [:]
     }
 
@@ -52,7 +52,7 @@ class OpenHandle: @unchecked Sendable {
             if isClosing { close() }
             reply = try await Port.shared.requests.reply(opening, cancel: close)
         } catch {
-            // It gets no event `Closed`.
+            // A failed opening gets no event `Closed`.
             Port.shared.forget(handle)
             closed(error)
             if let error = error as? TrunklineError, error.kind == .transport { throw server?.openingFailure() ?? error }

@@ -18,7 +18,7 @@ final class Port: Sendable {
         /// By the request or exchange that may cause calls, until `Freed`.
         var causes: [UInt64: Cause] = [:]
 
-        /// What receives the responses of exchanges, until their end.
+        /// The receivers of the responses of exchanges, until their end.
         var exchanges: [UInt64: AsyncStream<Event>.Continuation] = [:]
     }
 
@@ -56,7 +56,7 @@ final class Port: Sendable {
     }
 
     func unregister(_ handle: UInt64) {
-        // It may be removed already, by itself or with its server.
+        // The handle may be removed already, by itself or with its server.
         try? core.unregister(handle: handle)
     }
 

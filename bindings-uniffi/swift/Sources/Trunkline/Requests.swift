@@ -56,14 +56,14 @@ final class Requests: Sendable {
                 if let arrived { continuation.resume(returning: arrived) }
             }
         } onCancel: {
-            // It may have ended in the core.
+            // The request may have ended in the core.
             if let cancel { cancel() } else { try? Port.shared.core.cancel(ticket: ticket, reason: "") }
         }
         Port.shared.spans.replied(ticket)
         if let reporting {
             reports.with { $0.removeValue(forKey: ticket) }?.continuation.finish()
             if event.ok {
-                // What has arrived is still reported, before the result.
+                // Progress that has arrived is still reported, before the result.
                 await withTaskCancellationHandler(operation: { await reporting.value }, onCancel: { reporting.cancel() })
             } else {
                 reporting.cancel()

@@ -5,7 +5,7 @@ struct Answer: Sendable {
     let shape: UInt8
     let body: Data
 
-    /// What to do if the core no longer waits for it.
+    /// Called if the core no longer waits for the answer.
     var ifLate: (@Sendable () async -> Void)?
 
     init(_ shape: UInt8, _ text: String) {

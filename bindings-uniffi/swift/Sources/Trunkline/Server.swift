@@ -11,11 +11,11 @@ public final class Server: Sendable {
     private let functions: [String: HostFunction]
     private let lifespan: Lifespan?
 
-    /// What the core gets to know about this server.
+    /// The description of this server for the core.
     private let description: @Sendable () throws -> JSONObject
     private let registered = Locked<UInt64?>(nil)
 
-    /// What serves or uses this server.
+    /// The open handles that serve or use this server.
     private let open = Locked<[ObjectIdentifier: OpenHandle]>([:])
 
     /// The servers and clients behind mounts and proxies, by registration. The last reference to
@@ -57,7 +57,7 @@ public final class Server: Sendable {
         self.init(info: info, instructions: instructions, options: options, store: store, lifespan: lifespan, onError: onError)
     }
 
-    // What is open keeps the server alive.
+    // Open handles keep the server alive.
     deinit { if let handle = registered.with({ $0 }) { Port.shared.unregister(handle) } }
 
     /// The handle, from the first use on: invalid options are errors of that.
@@ -213,7 +213,7 @@ public final class Server: Sendable {
     func opens(_ handle: OpenHandle) { open.with { $0[ObjectIdentifier(handle)] = handle } }
     func closed(_ handle: OpenHandle) { _ = open.with { $0.removeValue(forKey: ObjectIdentifier(handle)) } }
 
-    /// What the lifespan has thrown, if it could not be opened.
+    /// The error of the lifespan, if it could not be opened.
     func openingFailure() -> (any Error)? {
         owner.opened.with { opened in
             guard case .failure(let error) = opened?.result else { return nil }

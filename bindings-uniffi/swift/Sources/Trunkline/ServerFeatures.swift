@@ -240,7 +240,7 @@ extension Server {
     }
 }
 
-/// What the handler of a tool without arguments gets.
+/// The arguments of a tool that has none.
 public struct NoArguments: Codable, Sendable {}
 
 /// The arguments of a tool. What the schema allows and the type does not is the caller's error.

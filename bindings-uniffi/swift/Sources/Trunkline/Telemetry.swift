@@ -39,7 +39,7 @@ public enum Telemetry {
         get { current.with { $0 } }
         set {
             current.with { $0 = newValue }
-            // It fails at the end of the process only.
+            // `notify` fails only at the end of the process.
             if newValue != nil { try? Port.shared.notify(none, ["telemetry": true]) }
         }
     }
@@ -54,10 +54,10 @@ public enum Telemetry {
 
 /// The spans of a port.
 final class Spans: Sendable {
-    /// Those of openings, notifications, and requests that have reached a handler.
+    /// The spans of openings, notifications, and requests that have reached a handler.
     private let numbered = Locked<[Int: any TelemetrySpan]>([:])
 
-    /// Those of requests that were sent, by ticket.
+    /// The spans of requests that were sent, by ticket.
     private let sent = Locked<[UInt64: any TelemetrySpan]>([:])
 
     /// Runs a handler within the span of its request.

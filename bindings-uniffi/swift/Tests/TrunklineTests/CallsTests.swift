@@ -548,7 +548,7 @@ func commandOfServer(answering method: String, with answer: String) -> [String] 
     return ["sh", "-c", script]
 }
 
-/// What another task has set.
+/// Holds the value that another task has set.
 final class Latest<Value: Sendable>: Sendable {
     private let current = Locked<Value?>(nil)
 

@@ -90,7 +90,7 @@ import TrunklineNative
             try await Task.sleep(for: .milliseconds(100))
             executor.queue.suspend()
             try server.resourceUpdated("file:///a")
-            // It has arrived, but the task has not gone on.
+            // The change has arrived, but the task has not resumed.
             try await Task.sleep(for: .milliseconds(300))
             waiting.cancel()
             executor.queue.resume()
@@ -191,7 +191,7 @@ import TrunklineNative
         try await server.close()
         #expect(await failure { try await listening.value }?.kind == .closed)
         await cancelled.wait()
-        // It has opened in spite of that.
+        // The lifespan has opened nevertheless.
         await closed.wait()
         #expect(closed.value == 1)
     }

@@ -75,7 +75,7 @@ extension Members: CustomStringConvertible where Value: Encodable {
 }
 
 extension Members: Equatable where Value: Equatable {
-    /// Whether both have the same members, in any order.
+    /// Returns whether both have the same members, in any order.
     public static func == (one: Members, other: Members) -> Bool { one.values == other.values }
 }
 
