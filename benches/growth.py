@@ -24,7 +24,7 @@ TITLES = {
     "bytes": "bytes that echo returns over stdio",
     "registrations": "tools of a server that starts, compared with a server of 2",
 }
-# What is compared, and its unit.
+# The units of the compared costs.
 UNITS = {"bytes": "CPU ns per byte", "registrations": "CPU us per tool"}
 # "none": the server has no store and keeps its sessions in memory.
 STORES = ("none", "memory", "sqlite", "redis")

@@ -20,7 +20,7 @@ HOME = ROOT / "target" / "profile"
 COUNTS = HOME / "counts"
 PROFILE = HOME / "trunkline.profdata"
 PACKAGES = ["trunkline-c", "trunkline-node", "trunkline-python", "trunkline-uniffi"]
-# What takes part in none of these counts as cold, and is optimized for size.
+# Code that takes part in none of these counts as cold, and is optimized for size.
 WORK = "a,b,a-2026,c-session,c-2026,d-stdio,d-http,e-sessions,f-stdio,f-http,i,g-1,g-64,g-http-1,g-http-64,j-resource"
 ROUND = ["--rounds", "1", "--servers", "ours-c", "--out", os.devnull, "--work", WORK]
 

@@ -85,7 +85,7 @@ OURS = [
 OPTIONAL = ["ours-swift"]
 MAIN = ["bare", *OURS, "rmcp", "go-sdk", "java-sdk", "py-mcp", "fastmcp", "ts-v1", "ts-v2"]
 MODERN = [name for name in MAIN if name not in ("ts-v1", "java-sdk")]  # these have no 2026-07-28
-# Those with the tools `report`, `ask` and `wide`.
+# Servers with the tools `report`, `ask` and `wide`.
 FEATURES = [*OURS, "py-mcp", "fastmcp", "ts-v2"]
 SLOW = ("py-mcp", "fastmcp")  # fewer calls per round, so that a round stays short
 FAST = ("bare", "rmcp", "ours")  # more calls, so that the timed window is not a few ms

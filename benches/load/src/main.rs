@@ -307,7 +307,7 @@ fn run_http(lanes: &mut [Lane], g: &Gen, id0: u64, n: u64) -> Stats {
     st
 }
 
-/// Whether a response to the call `id` is right, and the body of its next request, if it has one.
+/// Checks a response to the call `id`, and returns the body of its next request, if it has one.
 fn seen_in(g: &Gen, id: u64, r: &Reply, st: &mut Stats) -> (Result<(), String>, Option<Vec<u8>>) {
     let mut found = Err(format!("HTTP {}: {}", r.status, String::from_utf8_lossy(&r.body[..r.body.len().min(300)])));
     let mut next = None;

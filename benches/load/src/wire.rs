@@ -95,7 +95,7 @@ impl Tool {
     }
 }
 
-/// What a message means for the calls in flight.
+/// The meaning of a message for the calls in flight.
 pub enum Seen {
     /// The result of the call with this id.
     Result(u64),
