@@ -43,7 +43,7 @@ pub struct trunkline_call {
     lent: Mutex<Vec<Text>>,
     /// Values lent for as long as the call lives.
     lent_vars: Mutex<Vec<Arc<UserData>>>,
-    /// Those of its exchange or middleware; for other calls, created on demand.
+    /// The scope of its exchange or middleware; for other calls, created on demand.
     scope: OnceLock<Arc<CallScope>>,
     answered: AtomicBool,
     on_cancel: Mutex<OnCancel>,

@@ -159,7 +159,7 @@ fn skip_space(json: &[u8], from: usize) -> usize {
 /// without being built.
 struct PointerStep<'t>(&'t str);
 
-/// Whether the name of a member, as written, is `token`. A lone surrogate in it is U+FFFD.
+/// Returns whether the name of a member, as written, is `token`. A lone surrogate in it is U+FFFD.
 fn is_named(name: &RawValue, token: &str) -> bool {
     let written = &name.get()[1..name.get().len() - 1];
     let is_escaped =

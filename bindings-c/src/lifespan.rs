@@ -68,7 +68,7 @@ impl EventReceiver for LifespanReceiver {
             let failure = failing(FailKind::Internal, "its open callback returned false");
             let _ = port.core.fail_message(event.ticket, failure);
         } else if !port.core.complete(event.ticket, Shape::Result, Bytes::from_static(b"{}")).is_ok_and(|open| open) {
-            // What was about to serve needs it no longer, and nothing else closes it.
+            // The opening was cancelled, and nothing else closes the lifespan.
             lifespan.inspect(|lifespan| lifespan.close());
         }
         true

@@ -23,7 +23,7 @@ pub(crate) struct OpenHandle {
     pub(crate) notification: Option<Arc<Callback<trunkline_notification_callback>>>,
     pub(crate) handlers: Mutex<ServerRequestHandlers>,
     pub(crate) end: OnceLock<Result<(), Failure>>,
-    /// Whether an opening in the background has succeeded.
+    /// True once an opening in the background has succeeded.
     pub(crate) opened: AtomicBool,
 }
 
@@ -41,7 +41,7 @@ impl OpenHandle {
         self.end.get().cloned().unwrap_or(Ok(()))
     }
 
-    /// What still receives events when its object is freed: the function that closes a custom
+    /// The receiver of events after its object is freed: the function that closes a custom
     /// transport, if it has one.
     pub(crate) fn closing_transport(&self) -> Option<Arc<dyn EventReceiver>> {
         let handlers = Mutex::new(self.handlers.lock().only("transport_close")?);

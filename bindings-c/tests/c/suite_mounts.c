@@ -9,7 +9,7 @@
 typedef struct {
   trunkline_http_exchange *exchange;
   int status, ends;
-  /* Whether the client reads what arrives. */
+  /* True if the client reads the response. */
   bool reads, has_progress, has_echo, has_released;
   trunkline_result result;
   size_t length;
@@ -21,7 +21,7 @@ typedef struct {
   trunkline_server *server;
   trunkline_listener *listener;
   trunkline_call *waiting;
-  /* What the case has shown, in JSON. */
+  /* The outcome of the case, in JSON. */
   char seen[512];
 } mount_site;
 

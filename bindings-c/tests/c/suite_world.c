@@ -4,8 +4,8 @@
 #include <sys/socket.h>
 #endif
 
-/* What a call can use: data of its exchange, values of its request, lifespan of its server. A part
-   of suite.c. */
+/* The context of a call: data of its exchange, values of its request, lifespan of its server. A
+   part of suite.c. */
 
 typedef struct {
   int freed, outer_seen;
@@ -525,7 +525,7 @@ static bool is_same_file(int one, int other) {
 static bool open_life(void *user_data) {
   life *seen = (life *)user_data;
   CHECK(!seen->is_open);
-  /* It prints to standard error. */
+  /* Over stdio, output goes to standard error. */
   CHECK(!seen->over_stdio || is_same_file(1, 2));
   ++seen->opened;
   if (seen->mounted) OK(trunkline_server_mount(seen->outer, S("in"), seen->mounted, &seen->mount, &error));

@@ -213,7 +213,7 @@ void reports() {
   CHECK(heard.find("error: a tool failed") == 0 && heard.find("no disk") != std::string::npos);
 }
 
-// What handlers that answer no call throw is logged, and costs nothing else.
+// Exceptions of handlers that answer no call are logged, and have no other effect.
 void throwing_reports() {
   Server server("reporting", "1.0.0");
   std::string heard;
