@@ -61,7 +61,7 @@ func (exchange *exchange) begin(status int, headers []header) {
 func (exchange *exchange) end(isComplete bool) {
 	select {
 	case <-exchange.head:
-		// It may have been cut before.
+		// The response may have been cut before.
 		exchange.isCut.CompareAndSwap(false, !isComplete)
 	default:
 		exchange.begin(http.StatusInternalServerError, nil)
@@ -148,7 +148,7 @@ func (exchange *exchange) respond(started uintptr, writer http.ResponseWriter, r
 	select {
 	case <-exchange.head:
 	case <-exchange.ctx.Done():
-		// It may have been a deadline of middleware, while the client still waits.
+		// The deadline may be one of middleware, while the client still waits.
 		http.Error(writer, http.StatusText(http.StatusGatewayTimeout), http.StatusGatewayTimeout)
 		return
 	}

@@ -40,7 +40,7 @@ type lifespan struct {
 func (span *lifespan) begin(_ context.Context, call *Call) (any, error) {
 	span.lock.Lock()
 	defer span.lock.Unlock()
-	// It may have been called off when it was already open.
+	// A cancelled opening may have left the lifespan open.
 	span.shut()
 	if span.open != nil {
 		span.failure = recovered(span.open)
@@ -50,7 +50,7 @@ func (span *lifespan) begin(_ context.Context, call *Call) (any, error) {
 	}
 	span.isOpen = true
 	if err := c.CallReturnJson(&call.owner, uint32(shapeResult), struct{}{}); err != nil {
-		// What was about to serve needs it no longer.
+		// The opening was cancelled.
 		span.shut()
 	}
 	return nil, errNothing

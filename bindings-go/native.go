@@ -108,7 +108,7 @@ var logJSON = sync.OnceValue(func() func(call uintptr, level, logger, data str, 
 
 // An owner has an object of the library, which is freed once nobody uses it.
 type owner struct {
-	// What it is, for messages.
+	// The name of the object in messages.
 	what   string
 	object uintptr
 	lock   sync.Mutex

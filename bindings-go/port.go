@@ -126,7 +126,7 @@ func (owner *owner) until(states ...func(object uintptr) bool) <-chan struct{} {
 		}
 	}
 	conditions.Store(waiting, look)
-	// It may be in one already.
+	// The object may already be in one of them.
 	look()
 	return waiting
 }
@@ -235,7 +235,7 @@ func registerCallbacks() {
 		}
 		if request := kept[*pending](data); request != nil {
 			if len(request.reports) == cap(request.reports) {
-				// It does not keep up: it gets later reports instead.
+				// The reader does not keep up: drop its oldest report.
 				select {
 				case <-request.reports:
 				default:
@@ -296,17 +296,17 @@ func recovered(run func() error) (err error) {
 // A pending request, which the library knows by its handle.
 type pending struct {
 	ctx context.Context
-	// Whether the result is all pages of a list.
+	// True if the result is all pages of a list.
 	all bool
-	// Whether the handlers of a server in this process get the values of the context.
+	// True if the handlers of a server in this process get the values of the context.
 	inMemory bool
-	// Whether a result that arrives as the context ends would be lost, and is returned.
+	// True if a result that arrives as the context ends is returned instead of lost.
 	keepsResult bool
 	// Where a panic of onProgress is logged.
 	logger *slog.Logger
-	// It may be nil.
+	// Nil if the caller wants no progress.
 	onProgress func(Progress)
-	// It is closed when the request has ended, with a result or an error.
+	// Closed when the request has ended, with a result or an error.
 	reports chan Progress
 	result  []byte
 	err     error

@@ -26,7 +26,7 @@ type Server struct {
 	port     *port
 	drain    uint64
 	lifespan atomic.Pointer[lifespan]
-	// Those that are open, with how they close; the clients are those in memory.
+	// Open listeners and in-memory clients, each with the function that closes it.
 	listeners, clients sync.Map
 }
 

@@ -132,7 +132,7 @@ func ConnectGroup(ctx context.Context, servers map[string]any, options ClientOpt
 
 // groupTarget is a target as the library takes it. A new client belongs to the group.
 func groupTarget(ctx context.Context, target any, options ClientOptions) (any, error) {
-	// That is for HTTP.
+	// Auth applies to HTTP.
 	options.Auth = OAuthOptions{}
 	options.isMember = true
 	switch target := target.(type) {
