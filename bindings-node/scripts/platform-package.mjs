@@ -11,7 +11,7 @@ const here = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const manifestFile = join(here, "package.json");
 const manifest = JSON.parse(readFileSync(manifestFile, "utf8"));
 const platforms = manifest.platforms;
-// Those of the crates are there when a release is built.
+// The licences of the crates are there when a release is built.
 const licences = readdirSync(here).filter((name) => name.startsWith("LICENSE-"));
 const [platform, library, publishable] = process.argv.slice(2);
 

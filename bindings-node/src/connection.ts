@@ -42,7 +42,7 @@ export interface RemoteServer {
 }
 
 /**
- * What a client can connect to: a URL, a program (an array with its arguments), a server in this
+ * The target of a connection: a URL, a program (an array with its arguments), a server in this
  * process, a custom transport, an entry of `mcpServers`, or a configuration with one server (an
  * object or the path of its `.json` file). Entries can refer to environment variables as `${NAME}`
  * and `${NAME:-default}`.

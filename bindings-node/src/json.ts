@@ -36,7 +36,7 @@ export function json(value: unknown, origin: Origin = "returned"): string {
   try {
     text = JSON.stringify(value);
   } catch {
-    // It names no path.
+    // The error names no path.
   }
   return text === undefined || isLossy(value, origin) ? JSON.stringify(converted(value, origin, "$", [])) : text;
 }

@@ -10,11 +10,11 @@ export type OpenLifespan = () => unknown;
 
 /** The state of a lifespan, which the core opens and closes. */
 export class Lifespan {
-  /** What it opened, while it is open. */
+  /** The value that it opened, while it is open. */
   value: unknown;
   /** The lifespans of mounted servers. */
   readonly mounted = new Set<Lifespan>();
-  /** What its disposal threw, until it opens again. */
+  /** The exception from its disposal, until it opens again. */
   #failure: { thrown: unknown } | undefined;
 
   /** Throws what its disposal threw, for those who close the server. */
@@ -28,7 +28,7 @@ export class Lifespan {
   /** The functions that the core calls. */
   callables(open: OpenLifespan): ReadonlyMap<string, Callable> {
     const opening = async (_: never, { signal }: Context): Promise<void> => {
-      // It may have been called off when it was already open.
+      // A cancelled opening may have left the lifespan open.
       await closing();
       this.#failure = undefined;
       try {

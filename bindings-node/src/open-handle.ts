@@ -31,7 +31,7 @@ export class OpenHandle implements HandleOwner {
       this.ref();
       signal?.addEventListener("abort", abort, { once: true });
       this.result = await result;
-      // It may have opened just before it was aborted.
+      // The handle may have opened just before it was aborted.
       if (signal?.aborted) throw aborted(signal);
       return this;
     } catch (error) {

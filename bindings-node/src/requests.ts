@@ -81,8 +81,8 @@ export interface ServerRequestContext {
 }
 
 /**
- * What the core validates structured content against: a schema of objects, or of a value that they
- * contain.
+ * The schema for structured content, which the core validates: a schema of objects, or of a value
+ * that they contain.
  */
 export interface ExpectedResult {
   resultSchema: JsonObject;

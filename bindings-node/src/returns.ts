@@ -43,7 +43,7 @@ export function answerOf(returned: unknown, parts: Parts, output?: Output): Answ
   const whole = wholeOf(value, parts, output);
   if (whole) return resultOf(whole);
   const isArray = Array.isArray(value);
-  // What an output schema describes is data, even if it looks like content.
+  // With an output schema, the value is data, even if it looks like content.
   const content = output ? undefined : isArray ? partsOf(value, parts) : parts.part(value);
   if (content !== undefined && !(isArray && value.length === 0)) return new Answer(Shape.Content, json(content));
   return isArray || output?.wrapped || types.isNativeError(value) ? valueOf(value) : new Answer(Shape.Object, json(value));

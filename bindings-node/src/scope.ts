@@ -21,7 +21,7 @@ export class CallScope extends AsyncResource {
 /** The part of a server that its calls need. */
 export interface Owner {
   onError: ((error: unknown, context: never) => void) | undefined;
-  /** What the lifespan opened. */
+  /** The value that the lifespan opened. */
   lifespan: { readonly value: unknown };
 }
 

@@ -105,7 +105,7 @@ for (const revision of withTasks) {
       await begun; // a task that is cancelled before never begins
       await endless.cancel();
       await assert.rejects(endless.result(), CancelledError);
-      // It wasn't the caller's signal.
+      // The caller's signal is not the cause.
       await assert.rejects(endless.result({ signal: new AbortController().signal }), (error) => error instanceof CancelledError && !error.message.includes("signal"));
       for (let left = 3_000; left > 0 && aborted.length === 0; left--) await sleep(10);
       assert.deepEqual(aborted, ["endless"]);
@@ -148,7 +148,7 @@ test("TKX-32: the caller answers a task itself", () =>
     while (state.status !== "input_required") ({ value: state } = await task.next());
     assert.equal(state.inputRequests.who.params.message, "Who?");
     task.close();
-    // It may be a different program by then.
+    // Another program may resume the task.
     const again = await client.resumeTask(task.id, { manualInput: true });
     await again.respond({ who: { action: "accept", content: { name: "Ada" } } }, { timeout: 60_000 });
     assert.equal(await text(again.result({ timeout: 60_000 })), "Hello, Ada");

@@ -130,7 +130,7 @@ class Scripted {
   async close() {}
 }
 
-/** What a client sees of structured content as each reader has it, or the errors instead of it. */
+/** Returns the structured content that a client sees with each reader, or the errors instead. */
 async function received(content) {
   const client = await Client.connect(new Scripted(content), { revision: "2025-11-25" });
   try {

@@ -137,7 +137,7 @@ async function open(site) {
   return { "mcp-session-id": headers.get("mcp-session-id"), "mcp-protocol-version": "2025-11-25" };
 }
 
-/** What a client sees. Each is played with a new site, which it lets listen. */
+/** The plays. Each lets a new site listen, and returns what the client sees. */
 const PLAYS = {
   "stuck reader": async (site, make, { tool, options }) => {
     await site.listen(make, options);

@@ -193,7 +193,7 @@ test("rpc_38_connecting_and_notifications_have_spans", async () => {
   const user = await within(async () => {
     client = await Client.connect(server);
   });
-  // That of the user, of the opening, and of its requests.
+  // The spans of the user, of the opening, and of its requests.
   const all = await spansOf(user, 4);
   const opening = all.find((span) => parentOf(span) === user.spanId);
   assert.deepEqual([opening.name, opening.kind, opening.status.code], ["initialize", SpanKind.CLIENT, SpanStatusCode.UNSET]);
@@ -241,7 +241,7 @@ test("the_span_of_connecting_is_the_parent_of_the_servers_spans", async () => {
 test("each_round_of_a_call_is_a_child_of_its_span", async () => {
   const client = await Client.connect(server, { revision: "2026-07-28", onElicit: () => ({ action: "decline" }) });
   const user = await within(() => client.callTool("ask"));
-  // That of the user, of the call, of two rounds at both sides, and of the middleware around each.
+  // The spans of the user, the call, two rounds at both sides, and the middleware around each.
   const all = await spansOf(user, 8);
   const call = all.find((span) => parentOf(span) === user.spanId);
   const below = all.filter((span) => parentOf(span) === idOf(call));
@@ -316,7 +316,7 @@ test("the_load_of_all_servers_is_measured", async () => {
   });
   const isIdle = (now) => Object.values(now).every((value) => value === 0);
   const idle = { sessions: 2, running_calls: 0, waiting_calls: 0, store_errors: 0 };
-  // What other tests have opened may still be ending.
+  // Sessions of other tests may still be ending.
   await loadWhen(isIdle);
   const client = await Client.connect(loaded, { revision: "2025-11-25" });
   const beside = await Client.connect(server, { revision: "2025-11-25" });
