@@ -277,7 +277,7 @@ fn body_of<'py>(py: Python<'py>, body: &[u8]) -> Result<Bound<'py, PyAny>, Strin
     if body.is_empty() { Ok(py.None().into_bound(py)) } else { decode(py, body) }
 }
 
-/// Whether a request succeeded, and its body; a body that cannot be decoded is a failure.
+/// Returns whether a request succeeded, and its body; a body that cannot be decoded is a failure.
 fn outcome<'py>(py: Python<'py>, ok: bool, body: &[u8]) -> PyResult<(bool, Bound<'py, PyAny>)> {
     match body_of(py, body) {
         Ok(body) => Ok((ok, body)),
@@ -308,7 +308,7 @@ fn in_slices<T: Send>(
         // Rounded up, so that less than a millisecond does not turn into a busy loop.
         let slice_ms = slice.as_micros().div_ceil(1000) as u64;
         let found = py.detach(|| wait(slice_ms)).map_err(from_bridge)?;
-        // It returned early without a result: the port is closed, and nothing will arrive.
+        // An early return without a result: the port is closed, and nothing will arrive.
         if found.is_some() || started.elapsed() < slice || Instant::now() >= deadline {
             return Ok(found);
         }

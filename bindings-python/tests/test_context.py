@@ -1,5 +1,5 @@
-"""What a call has access to: its request, context variables, values and exceptions, and the
-server's lifespan.
+"""The context of a call: its request, context variables, values and exceptions, and the server's
+lifespan.
 """
 
 from __future__ import annotations

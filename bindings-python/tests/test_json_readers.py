@@ -213,7 +213,7 @@ def scripted(content: str) -> Scripted:
 
 
 def received(content: str, result: Any = None) -> tuple[Any, str | None]:
-    """What a client sees of structured content, or the error instead of it."""
+    """Return the structured content that a client sees, or the error instead."""
 
     async def call() -> tuple[Any, str | None]:
         async with Client(scripted(content), revision="2025-11-25") as client:

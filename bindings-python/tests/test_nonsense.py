@@ -37,7 +37,7 @@ LISTS = [
     '{"tools": "abc"}',
     "{}",
 ]
-# What cannot be used is left out with a warning.
+# Unusable parts are left out with a warning.
 ODD_LISTS = [
     '{"tools": null}',
     '{"tools": [1]}',

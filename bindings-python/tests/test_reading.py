@@ -20,7 +20,7 @@ from trunkline._internal.port.handoff import ReadHandoff
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="loops there do not watch pipes")
 
-# It counts how often its loop has read.
+# A server that counts how often its loop has read.
 SERVER = """
 import asyncio, time
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is printed about clients, tokens and credentials contains no secrets."""
+"""Clients, tokens and credentials are printed without secrets."""
 
 from __future__ import annotations
 

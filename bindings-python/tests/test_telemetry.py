@@ -485,7 +485,7 @@ async def _load_when(expected: Callable[[dict[str, int]], bool]) -> dict[str, in
 
 
 def test_the_load_of_all_servers_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Those of other tests may still be ending.
+    # Ports of other tests may still be ending.
     measured: weakref.WeakSet[_native.Port] = weakref.WeakSet()
     monkeypatch.setattr(telemetry, "_measured", measured)
     running, go = asyncio.Event(), asyncio.Event()

@@ -26,7 +26,7 @@ class Listener:
 
     def __init__(self, server: Registry, transport: dict[str, Any]) -> None:
         self._server = server
-        # Whether the program ends with this listener, and by which means.
+        # How the program ends with this listener; empty if it does not.
         self._ending: dict[str, bool] = {}
         self._transport = transport
         self._port: Port | None = None

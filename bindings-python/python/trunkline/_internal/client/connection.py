@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 Target: TypeAlias = Union[
     str, os.PathLike[str], Sequence[str | os.PathLike[str]], Mapping[str, Any], "trunkline.Server", Transport
 ]
-"""What a client can connect to: the URL of an endpoint, the command of a server to start, a
-`Server` in this process, an entry of `mcpServers`, or a configuration with one server or the path
-of its file.
+"""The target of a connection: the URL of an endpoint, the command of a server to start, a `Server`
+in this process, an entry of `mcpServers`, or a configuration with one server or the path of its
+file.
 """
 
 _UNCONNECTED: Final = "the client is not connected: use it in a `with` block, or call connect() first"
@@ -95,7 +95,7 @@ class Connected(HostHandlers, ConnectionDescription):
         self._listeners: dict[str, tuple[Callable[..., Any], Read | None]] = {}
         if on_tools_changed is not None:
             self._listeners[methods.TOOLS_CHANGED] = (on_tools_changed, None)
-        # What is known about the server once the connection is open.
+        # Facts about the server once the connection is open.
         self._info: dict[str, Any] | None = None
         # By ticket.
         self._progress: dict[int, OnProgress] = {}

@@ -68,7 +68,7 @@ class Lifespan:
                 self._value, self._closing = value, closing
                 try:
                     if not port.native.complete(ticket, RESULT, {}):
-                        # What was about to serve has been closed meanwhile.
+                        # The opening was cancelled meanwhile.
                         self._closing = None
                         return
                     ticket = await closing

@@ -15,7 +15,7 @@ from ..listener import Listener
 from ..port.unconfigured_log import is_configured
 
 _serving: dict[asyncio.Event, asyncio.AbstractEventLoop] = {}
-"""What serves in the foreground, on any thread: a signal ends all of it."""
+"""Listeners in the foreground, on any thread: a signal ends all of them."""
 _before: dict[signal.Signals, Any] = {}
 """The signal handlers that ours replace."""
 _forking: Final = threading.local()

@@ -1,4 +1,4 @@
-"""Whether functions are asynchronous."""
+"""Detection of asynchronous functions."""
 
 from __future__ import annotations
 

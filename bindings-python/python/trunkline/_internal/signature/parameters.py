@@ -262,7 +262,7 @@ def _hints(function: Callable[..., Any], where: str, parameters: list[Parameter]
             hints = typing.get_type_hints(function, include_extras=True)
         except NameError:
             hints = typing.get_type_hints(function, localns=_caller_names(), include_extras=True)
-        # Those that a decorator has added, by `__signature__`, are only there.
+        # Parameters that a decorator adds by `__signature__` have their annotations only there.
         given = [one for one in parameters if one.name not in hints and one.annotation is not one.empty]
         added = SimpleNamespace(__annotations__={parameter.name: parameter.annotation for parameter in given})
         names = (getattr(one, "__globals__", {}) for one in (outer, function))

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class AsyncStreamClient:
-    """What a stream needs of its client."""
+    """The part of a client that its streams need."""
 
     async def _ask(
         self, target: Place | None, json: dict[str, Any], on_progress: OnProgress | None = None

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class SyncStreamClient:
-    """What a stream needs of its client."""
+    """The part of a client that its streams need."""
 
     def _ask(
         self, target: Place | None, json: dict[str, Any], on_progress: OnProgress | None = None
