@@ -132,7 +132,7 @@ static void append(trunkline_call *call, void *data) {
   trunkline_call_return_result(call, trunkline_str_of(answer), NULL);
 }
 
-/* It may return without waiting for entries. */
+/* A read need not wait for entries. */
 static void read_log(trunkline_call *call, void *data) {
   list *kept = data;
   const trunkline_str log = trunkline_call_text(call, TRUNKLINE_STR("/log"), NONE);

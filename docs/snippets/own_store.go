@@ -80,7 +80,7 @@ func (store *mapStore) Append(_ context.Context, log, entry string, maxEntries i
 	return store.position, nil
 }
 
-// It may return without waiting for entries.
+// Read need not wait for entries.
 func (store *mapStore) Read(_ context.Context, log string, after, limit int, _ time.Duration) ([]trunkline.StoredEntry, error) {
 	store.lock.Lock()
 	defer store.lock.Unlock()

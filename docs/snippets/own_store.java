@@ -52,7 +52,7 @@ class OwnStore {
       return position;
     }
 
-    // It may return without waiting for entries.
+    // A read need not wait for entries.
     @Override
     public synchronized List<StoredEntry> read(String log, long after, long limit, Duration wait) {
       var entries = fresh(logs, log);

@@ -41,7 +41,7 @@ class MapStore : Store {
         position
     }
 
-    // It may return without waiting for entries.
+    // A read need not wait for entries.
     override suspend fun read(log: String, after: Long, limit: Long, wait: Duration): List<StoredEntry> = lock.withLock {
         fresh(logs, log).orEmpty().filter { it.position > after }.take(limit.toInt())
     }

@@ -40,7 +40,7 @@ class DictStore:
         return position
 
     async def read(self, log: str, after: int, limit: int, wait: float) -> Sequence[StoredEntry]:
-        # It may return without waiting for entries.
+        # A read need not wait for entries.
         return [entry for entry in self.entries(log) if entry.position > after][:limit]
 
     def entries(self, log: str) -> list[StoredEntry]:

@@ -29,7 +29,7 @@ class HashStore
     end
   end
 
-  # It may return without waiting for entries.
+  # A read need not wait for entries.
   def read(log, after, limit, _wait)
     @lock.synchronize { [*fresh(@logs, log)].select { |entry| entry[:position] > after }.first(limit) }
   end

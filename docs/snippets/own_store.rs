@@ -100,7 +100,7 @@ impl Store for MapStore {
         })
     }
 
-    /// It may return without waiting for entries.
+    /// A read need not wait for entries.
     fn read(&self, log: &str, after: u64, limit: usize, _: Duration) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
         self.with(|kept| kept.entries(log).into_iter().filter(|entry| entry.position > after).take(limit).collect())
     }

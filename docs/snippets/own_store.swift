@@ -32,7 +32,7 @@ actor MapStore: Store {
         return position
     }
 
-    // It may return without waiting for entries.
+    // A read need not wait for entries.
     func read(log: String, after: Int, limit: Int, wait: Duration) -> [StoredEntry] {
         Array(entries(log).filter { $0.position > after }.prefix(limit))
     }

@@ -35,7 +35,7 @@ class MapStore implements Store {
     return position;
   }
 
-  // It may return without waiting for entries.
+  // A read need not wait for entries.
   read(log: string, after: number, limit: number): StoredEntry[] {
     return this.#entries(log)
       .filter(({ position }) => position > after)
