@@ -32,7 +32,7 @@ typedef struct {
   char head[8192];
   size_t length;
   size_t body_left;
-  /* What the client has yet to read: a head, and what may come without credit. */
+  /* Bytes that the client has yet to read: a head, and a body that needs no credit. */
   char unread[65536 + 8192];
   size_t unread_length;
   time_t unread_since;
@@ -117,7 +117,7 @@ static void end_response(trunkline_result result, const trunkline_error *error, 
   ((connection *)user_data)->is_complete = true;
 }
 
-/* Whether nothing is left to do for a connection. */
+/* Returns whether nothing is left to do for a connection. */
 static bool has_ended(const connection *self) {
   bool is_stuck = self->unread_length > 0 && time(NULL) - self->unread_since > PATIENCE;
   return self->is_over || is_stuck || (self->is_complete && self->unread_length == 0);
