@@ -36,7 +36,7 @@ pub fn judge(data: &[u8]) {
     let address = LISTENER.1;
     let answer = finish(async {
         let mut stream = TcpStream::connect(address).await.expect("the listener is gone");
-        // It may close the connection before it has read everything.
+        // The listener may close the connection before it has read everything.
         let _ = stream.write_all(data).await;
         let _ = stream.shutdown().await;
         let mut answer = Vec::new();
