@@ -19,7 +19,7 @@ def call(client, number, milliseconds, tool = "slow")
 rescue Trunkline::Error => e
   say(number, e.kind)
 rescue RuntimeError
-  # What a block raises ends its call, as everywhere in Ruby.
+  # An exception in a block ends its call, as everywhere in Ruby.
   say(number, "ok")
 end
 

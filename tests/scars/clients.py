@@ -71,7 +71,7 @@ async def driver(language: Language, *target: str, **variables: str) -> AsyncGen
 
 
 def lives(process: int) -> bool:
-    """Whether the process exists and is not a zombie."""
+    """Return whether the process exists and is not a zombie."""
     try:
         return Path(f"/proc/{process}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:

@@ -101,7 +101,7 @@ class HttpCall:
         return cls(reader, writer)
 
     async def read(self, until: bytes = b"") -> str:
-        """What has arrived once it contains these bytes, or at the end."""
+        """Return the response once it contains these bytes, or at its end."""
         with contextlib.suppress(ConnectionError):
             while not (until and until in self.body) and (chunk := await self.reader.read(1 << 16)):
                 self.body += chunk
@@ -133,7 +133,7 @@ class Running:
             assert status == 200, status
             self.calls = [await HttpCall.start(self.server, number, tool, arguments) for number in numbers]
         if tool == "block":
-            # It blocks its server, and reports nothing.
+            # The tool blocks its server, and reports nothing.
             await asyncio.sleep(PAUSE)
         elif isinstance(self.server, Pipe):
             for _ in numbers:
@@ -163,7 +163,7 @@ class Running:
             await asyncio.sleep(PAUSE)
 
     async def outcomes(self, case: Case) -> Case:
-        """What becomes of the calls and streams."""
+        """Return the outcomes of the calls and streams."""
         if isinstance(self.server, Endpoint):
             texts = await asyncio.gather(*[one.read() for one in self.calls])
         else:

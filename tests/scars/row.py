@@ -47,7 +47,7 @@ class Row:
     languages: tuple[str, ...] = LANGUAGES
     # Measures each web framework instead.
     mounted: bool = False
-    # Those with a web framework that it does not apply to.
+    # Languages with a web framework that it does not apply to.
     without: tuple[str, ...] = ()
     # Needs so much of the machine that languages are measured one after another.
     alone: bool = False
@@ -81,7 +81,7 @@ class Row:
         if len(turning) > AT_A_TURN:
             first = AT_A_TURN * turn + zlib.crc32(self.trouble.encode())
             turning = [turning[(first + place) % len(turning)] for place in range(AT_A_TURN)]
-        # It only takes part where it is named, and then in every row.
+        # `BY_NAME` only takes part where it is named, and then in every row.
         return [*turning, *[name for name in names if name == BY_NAME]]
 
 

@@ -130,7 +130,7 @@ when "http"
   say(listener.url)
   listener.run
 when "listen"
-  # It is not closed.
+  # The listener is not closed.
   say(SERVER.listen(port: 0).url)
   RETURNS.pop
 else run_puma

@@ -172,7 +172,7 @@ async def careless_server(language: Language) -> float:
             return await slowest(one)
 
 
-# Those of C and Swift throw nothing.
+# Callbacks of C and Swift throw nothing.
 @row(
     "callbacks of a client that throw: its slowest other call",
     BAR,

@@ -4,7 +4,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { createServer, request as httpRequest } from "node:http";
 
 /**
- * What a row can change, by name. Each has parameters and the source that documents it.
+ * The quirks of rows, by name. Each has parameters and the source that documents it.
  *
  *   redirectUris       rule: "port" (any), "path" (any port, and paths below), "loopback" (any)
  *   refusesResource    error, description: the parameter `resource` is refused

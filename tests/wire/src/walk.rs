@@ -35,7 +35,7 @@ pub struct Violation {
     /// The type whose schema rejects the value, if found by its schema.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub type_name: Option<String>,
-    /// Whether it only reports that no branch of a union matches; dropped if a violation at or
+    /// True if it only reports that no branch of a union matches; dropped if a violation at or
     /// below its location says why.
     #[serde(skip)]
     unspecific: bool,

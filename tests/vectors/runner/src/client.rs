@@ -40,7 +40,7 @@ pub struct ClientVector {
     pub name: String,
     #[serde(skip)]
     file: PathBuf,
-    /// What the client reads: the revision that it must use, and its operations.
+    /// The input of the client: the revision that it must use, and its operations.
     #[serde(skip)]
     part: Value,
     /// A description.

@@ -17,7 +17,7 @@ pub struct Http {
     address: String,
     /// The URL to which messages are posted.
     path: String,
-    /// Whether responses must not be streams.
+    /// True if responses must not be streams.
     json_only: bool,
     streams: Vec<TcpStream>,
     ears: Ears,

@@ -90,7 +90,7 @@ fn main() -> ExitCode {
 }
 
 impl Options {
-    /// Whether a play is in the chosen part.
+    /// Returns whether a play is in the chosen part.
     fn has(&self, play: &str, over: Transport) -> bool {
         self.stdio_share.is_none_or(|share| share.has(play, over))
     }

@@ -37,7 +37,7 @@ pub struct Played {
 pub enum Outcome {
     /// The server behaved as described by the vector.
     Held,
-    /// It did not; the string says where.
+    /// The server did not; the string says where.
     Failed(String),
     /// The server cannot be reached over this transport.
     Skipped,
@@ -206,7 +206,7 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// That many messages, and any that arrive in addition.
+    /// Receives `count` messages, and any that arrive in addition.
     fn arrived(&mut self, count: usize) -> Vec<Value> {
         let mut messages: Vec<_> = (0..count).map(|_| self.arrive()).collect();
         messages.extend(self.wire.rest().into_iter().filter(|message| !self.is_ignored(message)));

@@ -12,7 +12,7 @@ pub struct StdioShare {
 }
 
 impl StdioShare {
-    /// Whether a play is in this part. Other transports are in all parts.
+    /// Returns whether a play is in this part. Other transports are in all parts.
     pub fn has(self, play: &str, over: Transport) -> bool {
         let sum = play.bytes().fold(0_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
         over != Transport::Stdio || sum % self.parts == self.part

@@ -39,7 +39,7 @@ pub struct Wire {
     syncs: u32,
 }
 
-/// What determines the form of a response.
+/// The parts of a request that determine the form of its response.
 #[derive(Clone)]
 struct Asked {
     method: String,

@@ -265,7 +265,7 @@ fn of_extensions_that_nothing_is_known_of_only_the_envelope_is_checked() {
     for message in [mine(), result()] {
         assert!(!message.clone().check().is_empty());
         message.clone().where_declared(&[FOREIGN]).is_pure();
-        // Those of the protocol itself are all known.
+        // Extensions of the protocol itself are all known.
         assert!(!message.where_declared(&["io.modelcontextprotocol/ui"]).check().is_empty());
     }
     mine().where_declared(&[FOREIGN]).with("/extra", json!(1)).has_unknown_field("/extra");
