@@ -27,7 +27,7 @@ pub(crate) struct Process {
 }
 
 struct Line {
-    /// Whether it is from stderr.
+    /// True if it is from stderr.
     is_error: bool,
     text: String,
 }

@@ -14,7 +14,7 @@ use crate::process::must;
 use crate::report;
 use crate::workspace::Workspace;
 
-/// What the harness measures by default.
+/// The default arguments of the harness.
 const USUAL: [&str; 6] = [
     "--work",
     "a,b,c-session,c-2026,a-2026,d-stdio,d-http,e-cold-stdio,e-sessions,f-stdio,f-http,i,g-1,g-64,g-http-1,g-http-64,g-http-1000,j-resource,h-connect",

@@ -29,7 +29,7 @@ const PROGRAMS: [(&str, &str, &str); 8] = [
 /// The languages, which are one package, and the extensions of their sources.
 const LANGUAGES: [(&str, &str); 2] = [("kotlin", "kt"), ("java", "java")];
 
-/// Those of the fixtures. Each loads classes of its own.
+/// The roles of fixtures. Each loads different classes.
 const ROLES: [&str; 2] = ["server", "client"];
 
 /// Runs the snippets.

@@ -12,7 +12,7 @@ const HOME: Home = Home("jvm-peers");
 const PROJECT: &str = "tests/peers/java";
 const SOURCES: [&str; 2] = [PROJECT, "tests/peers/kotlin"];
 const PROGRAMS: [(&str, &str); 2] = [("java", "peer.java.Peer"), ("kotlin", "peer.PeerKt")];
-/// What a program plays with itself to load the classes that a start needs.
+/// A program plays this with itself to load the classes that a start needs.
 const WARM_UP: &str = r#"{"plays": [{"revision": "auto", "do": [{"listTools": {}}, {"ping": {}}]}]}"#;
 
 pub(super) fn install(workspace: &Workspace) -> Result<()> {

@@ -18,7 +18,7 @@ const OLDEST_PYTHON: (u32, u32) = (3, 10);
 const OLDEST_NODE: u32 = 20;
 const OLDEST_SWIFT: u32 = 6;
 
-/// What is looked for once.
+/// The result of a search that runs once.
 type Found<T> = LazyLock<Result<T, String>>;
 
 fn once<T: Clone>(found: &Found<T>) -> Result<T> {

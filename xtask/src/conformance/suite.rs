@@ -9,7 +9,7 @@ use crate::workspace::Workspace;
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Scenario {
     pub(super) name: String,
-    /// Whether it counts towards conformance with its revision. All others must pass, too.
+    /// True if it counts towards conformance with its revision. All others must pass, too.
     pub(super) scored: bool,
 }
 

@@ -238,7 +238,7 @@ pub(crate) fn option(record: &str, field: &Field) -> Option<String> {
     }
 }
 
-/// What the setter of an option takes: one of several items, members by name, or the whole value.
+/// The argument of an option's setter: one of several items, members by name, or the whole value.
 fn given_by(field: &Field) -> &'static str {
     match &field.ty {
         Type::List(items) if **items == Type::String && !WHOLE_LISTS.contains(&&*field.json) => "item",

@@ -44,7 +44,7 @@ fn deprecated(rows: &Value) -> Vec<String> {
     rows.filter(is_deprecated).filter_map(|row| row["name"].as_str()).map(str::to_owned).collect()
 }
 
-/// Whether an item exists, and its documentation or attributes have the marks wherever it does.
+/// Returns whether an item exists, and its documentation or attributes have the marks everywhere.
 fn is_marked(text: &str, item: &str, end: Option<&str>, name: &str, marks: &[String]) -> bool {
     let item = item
         .replace('@', name)

@@ -84,7 +84,7 @@ fn is(doc: &str, name: &str) -> String {
     if noun { format!("{name} is {}", lowered(doc)) } else { format!("{name}: {}", lowered(doc)) }
 }
 
-/// What the declaration says in the words of other languages, and Go's words for it.
+/// Phrases of the declaration in terms of other languages, and Go's phrases for them.
 const IN_GO: [(&str, &str); 41] = [
     ("`true`", "true"),
     ("`false`", "false"),
@@ -204,7 +204,7 @@ fn name_of(owner: &str, field: &Field) -> String {
     exported(without_unit.unwrap_or(&field.name))
 }
 
-/// What the tag says about a member that may be absent.
+/// Options of the tag of a member that may be absent.
 fn absent(ty: &str, field: &Field) -> &'static str {
     match field.presence {
         Presence::Optional | Presence::Flag if ty == "time.Time" => ",omitzero",

@@ -37,7 +37,7 @@ const BY_PLACE: [(&str, &str); 1] = [("Identity", "subject")];
 const INTERNAL: [&str; 9] =
     ["server", "lane", "wrap_output", "explains", "tool", "resource", "resource_template", "prompt", "replaces"];
 
-/// What Python does differently from the declaration: `python/tables.json`.
+/// The differences of Python from the declaration: `python/tables.json`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Tables {
@@ -247,7 +247,7 @@ fn member(object: &Model, field: &Field, plain: &BTreeSet<String>) -> Json {
         "type": ty,
         "doc": if is_time { field.doc.replace("milliseconds", "seconds") } else { field.doc.clone() },
         "presence": presence,
-        // Whether it is a positional parameter; required ones come first.
+        // True if it is a positional parameter; required ones come first.
         "byPlace": matches!(presence, Presence::Required | Presence::List)
             || BY_PLACE.contains(&(object.name.as_str(), name)),
         "order": u8::from(presence != Presence::Required),
@@ -262,9 +262,9 @@ fn member(object: &Model, field: &Field, plain: &BTreeSet<String>) -> Json {
         "isString": field.ty == Type::String,
         "isTime": is_time,
         "isBase64": name == "data" && TABLES.bases.get(&object.name).is_some_and(|base| base == "HasData"),
-        // Whether items may be strings.
+        // True if items may be strings.
         "takesText": object.name == PROMPT_RESULT && name == "messages",
-        // Whether an absent list is an error by the peer. Early servers returned tool results
+        // True if an absent list is an error by the peer. Early servers returned tool results
         // without content; the lists of other results are essential.
         "isNeeded": presence == Presence::List && object.name != "CallToolResult",
     })

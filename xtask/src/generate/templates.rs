@@ -37,7 +37,7 @@ pub(crate) fn environment(folder: &Path) -> Result<Environment<'static>> {
     environment.add_filter("pascal", |text: String| pascal(&text));
     environment.add_filter("json", |Serde(value): Serde<serde_json::Value>| value.to_string());
     environment.add_filter("documented", |Serde(field): Serde<Field>| documented(&field));
-    // What to use instead, if anything.
+    // The replacement of a deprecated item, if any.
     environment.add_filter("deprecated", |text: String| deprecation(&text).1.map(str::to_owned));
     environment.add_filter("default_of", |Serde(field): Serde<Field>| docs::default(&field));
     environment.add_filter("without_unit", |name: String| name.trim_end_matches("Ms").to_owned());

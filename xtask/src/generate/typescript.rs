@@ -17,14 +17,14 @@ use crate::workspace::Workspace;
 
 const PACKAGE: &str = "bindings-node/src";
 
-/// What begins the notice of a deprecation.
+/// The prefix of deprecation notices.
 const DEPRECATED: &str = "@deprecated Since 2026-07-28: ";
 
 /// The model that users replace with a schema, and the message for which a string is accepted.
 const FORM: &str = "FormSchema";
 const MESSAGE: &str = "SamplingMessage";
 
-/// What this package does differently from the declaration: `typescript/tables.json`.
+/// The differences of this package from the declaration: `typescript/tables.json`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Tables {

@@ -44,7 +44,7 @@ struct Trial {
     program: PathBuf,
     /// Go's cache of modules for the trial: an earlier trial had the same version.
     cache: PathBuf,
-    /// That of this user, which has the modules of others.
+    /// The user's cache, which has the modules of others.
     others: PathBuf,
 }
 
@@ -102,7 +102,7 @@ impl Trial {
         Ok(go)
     }
 
-    /// What Go computed for the library must be what the main module says.
+    /// Compares the sums that Go computed for the library with those of the main module.
     fn faults_of_sums(&self, platform: &Platform) -> Result<Vec<String>> {
         let read = |path: PathBuf| std::fs::read_to_string(&path).with_context(|| path.display().to_string());
         let (ours, found) = (read(self.modules.join(FOLDER).join("go.sum"))?, read(self.program.join("go.sum"))?);

@@ -118,7 +118,7 @@ impl Language {
         Self::ALL.into_iter().chain(Self::BY_NAME)
     }
 
-    /// Those of `ALL` whose toolchain is on this machine, or could be installed.
+    /// Languages of `ALL` whose toolchain is installed or could be.
     pub(crate) fn available() -> &'static [Self] {
         static FOUND: OnceLock<Vec<Language>> = OnceLock::new();
         FOUND.get_or_init(|| {
@@ -128,7 +128,7 @@ impl Language {
         })
     }
 
-    /// Whether its toolchain is on this machine, or could be installed. Says what is missing.
+    /// Returns whether its toolchain is installed or could be. Says what is missing.
     pub(crate) fn has_toolchain(self) -> bool {
         let missing = (self.toolchain)().err();
         if let Some(missing) = &missing {

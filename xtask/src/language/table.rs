@@ -9,7 +9,7 @@ use crate::go_modules;
 use crate::requirements::TestSyntax;
 use crate::test::{Step, Turn, circles, dependencies, features, reads, sanitized, sizes, suites};
 
-/// What a language without more has.
+/// The defaults of an entry.
 const PLAIN: Entry = Entry {
     name: "",
     title: "",

@@ -180,7 +180,7 @@ impl Pairing {
         command
     }
 
-    /// What one client process can play: the records of our side go to the peer's directory.
+    /// The key of pairings that share a client process: our records go to the peer's directory.
     pub(super) fn group(&self) -> (bool, &'static str, Option<&'static str>) {
         (matches!(self.client, Party::Ours(_)), self.client.name(), self.peer())
     }

@@ -32,12 +32,12 @@ pub(crate) struct Peer {
     /// Our language that it is the official SDK of.
     pub(crate) language: String,
     program: Program,
-    /// Whether it supports the newest revision.
+    /// True if it supports the newest revision.
     #[serde(default)]
     is_modern: bool,
     #[serde(default)]
     pub(crate) without_sse: WithoutSse,
-    /// Whether it has a second HTTP server, with the sessions of the older revisions.
+    /// True if it has a second HTTP server, with the sessions of the older revisions.
     #[serde(default)]
     has_sessions: bool,
 }
@@ -73,7 +73,7 @@ pub(crate) struct Form {
     /// Appended to the name of the program; empty for the default form.
     pub(crate) suffix: &'static str,
     pub(crate) revisions: &'static [&'static str],
-    /// Whether it requires an access token.
+    /// True if it requires an access token.
     pub(crate) is_protected: bool,
 }
 
@@ -146,7 +146,7 @@ impl Party {
 }
 
 impl Peer {
-    /// Whether the toolchain of its language is there.
+    /// Returns whether the toolchain of its language is available.
     pub(crate) fn is_available(&self) -> bool {
         Language::available().iter().any(|language| language.name == self.language)
     }

@@ -29,7 +29,7 @@ type Outcome = (String, Result<String, String>);
 pub(crate) fn run_all(workspace: &Workspace, selection: &Selection) -> Result<Count> {
     let mut count = Count::default();
     let mut done = Vec::new();
-    // Those that are built one by one take longest.
+    // Languages whose programs are built one by one take longest.
     let languages: Vec<Language> = selection.languages.iter().rev().copied().collect();
     workers::run(
         2,

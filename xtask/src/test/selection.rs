@@ -15,8 +15,8 @@ const QUICK: Duration = Duration::from_secs(60);
 
 /// The selection from the command line.
 pub(crate) struct Selection {
-    /// Those of the command line; if only changes are tested, those of them for which the changes
-    /// can break a step of all languages.
+    /// The languages of the command line; if only changes are tested, those of them for which the
+    /// changes can break a step of all languages.
     pub(crate) languages: Vec<Language>,
     options: Options,
     length: Length,

@@ -15,7 +15,7 @@ pub(crate) struct Step {
     pub(super) turn: Turn,
     /// Prefixes of paths whose change can break it, in addition to those of `reads::ALWAYS`.
     reads: &'static [&'static str],
-    /// Whether it also runs for selected languages only, as the steps of an entry do.
+    /// True if it also runs for selected languages only, as the steps of an entry do.
     pub(super) each_language: bool,
     pub(super) long: bool,
     pub(super) work: Work,
@@ -38,7 +38,7 @@ pub(crate) enum Turn {
 
 /// Prefixes of paths, relative to the root.
 pub(crate) mod reads {
-    /// What every step depends on.
+    /// The paths that every step depends on.
     pub(super) const ALWAYS: &[&str] = &["xtask/", "Cargo.", ".cargo/", "rust-toolchain.toml"];
     pub(crate) const EVERYTHING: &[&str] = &[""];
     /// All crates of the workspace, and the programs that their tests run.

@@ -25,7 +25,7 @@ pub(super) struct Function {
     /// Empty if there is none.
     result: &'static str,
     can_fail: bool,
-    /// Whether it can be called by its address, with machine words.
+    /// True if it can be called by its address, with machine words.
     is_direct: bool,
 }
 
@@ -34,7 +34,7 @@ struct Param {
     name: String,
     /// The type in C, as Go writes it.
     r#type: &'static str,
-    /// What the method makes of it; empty if it passes it on.
+    /// The conversion by the method; empty if it passes the value on.
     kind: &'static str,
 }
 
@@ -95,9 +95,9 @@ fn function(member: &str, declarations: &str) -> Result<Function> {
 /// The registers for arguments on amd64 and arm64.
 const REGISTERS: [usize; 2] = [6, 8];
 
-/// Whether a calling convention passes the arguments as it would their words: numbers with a
-/// fraction have registers of their own, a string that needs the last register and another one is
-/// in memory as a whole, and macOS packs small numbers in memory.
+/// Returns whether a calling convention passes the arguments as it would their words: numbers with
+/// a fraction have separate registers, a string that needs the last register and another one is in
+/// memory as a whole, and macOS packs small numbers in memory.
 fn are_words(params: &[Param]) -> bool {
     REGISTERS.into_iter().all(|registers| {
         let mut words = 0;
