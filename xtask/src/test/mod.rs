@@ -1,6 +1,7 @@
 //! `cargo xtask test`: builds, then runs all checks and suites, each with a deadline. A failing
 //! step does not stop the others.
 
+mod beginnings;
 mod binding_modules;
 pub(crate) mod circles;
 mod count;

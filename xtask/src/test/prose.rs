@@ -1,11 +1,12 @@
 //! Checks the line width of prose, in Markdown and in comments: rustfmt has no stable option for
-//! it, and the linters of other languages do not exempt tables and links.
+//! it, and the linters of other languages do not exempt tables and links. Comments must also begin
+//! with their subject.
 
 use std::path::Path;
 
 use anyhow::Result;
 
-use crate::test::{Count, Selection};
+use crate::test::{Count, Selection, beginnings};
 use crate::workspace::Workspace;
 
 /// Python has a linter for this.
@@ -26,11 +27,17 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut count = Count::default();
     for file in workspace.files(&[])? {
         let ending = Path::new(&file).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-        if ENDINGS.contains(&ending) && !GENERATED.contains(&file.as_str()) {
-            let wide = wide_lines(&workspace.text(&file)?, ending == "md");
-            let faults = wide.iter().map(|line| format!("{file}:{line}: prose with more than {COLUMNS} columns"));
-            count.add(faults);
+        let is_bounded = ENDINGS.contains(&ending) && !GENERATED.contains(&file.as_str());
+        let marks = beginnings::marks(ending).filter(|_| !file.contains("generated"));
+        if !is_bounded && marks.is_none() {
+            continue;
         }
+        let text = workspace.text(&file)?;
+        let wide = if is_bounded { wide_lines(&text, ending == "md") } else { Vec::new() };
+        let unnamed = marks.map(|marks| beginnings::unnamed(&text, marks)).unwrap_or_default();
+        let wide = wide.iter().map(|line| format!("{file}:{line}: prose with more than {COLUMNS} columns"));
+        let unnamed = unnamed.iter().map(|line| format!("{file}:{line}: a comment begins with a pronoun"));
+        count.add(wide.chain(unnamed));
     }
     Ok(count)
 }
