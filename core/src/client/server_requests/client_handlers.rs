@@ -55,7 +55,8 @@ pub struct ServerRequest<P> {
     pub params: P,
     /// The name and version of the requesting server, if sent.
     pub server: Option<Implementation>,
-    /// The name under which the server was added to its [`ClientGroup`](super::ClientGroup).
+    /// The name under which the server was added to its
+    /// [`ClientGroup`](crate::client::ClientGroup).
     pub server_name: Option<String>,
     /// The telemetry of the request, if enabled.
     #[doc(hidden)]

@@ -16,7 +16,7 @@ enum Streams {
     Served,
 }
 
-/// Redirects standard input and output like [`take_stdio`], and holds them until it is called. Used
+/// Redirects standard input and output like `take_stdio`, and holds them until that is called. Used
 /// before code that runs before a server listens, such as its lifespan, because its output must not
 /// reach the client.
 ///
