@@ -22,8 +22,8 @@ pub(super) fn file(workspace: &Workspace, name: &str, pages: &[(Entry, String)])
 }
 
 fn address(page: &str) -> String {
-    let stem = page.trim_end_matches(".md");
-    if stem == "index" { SITE.to_owned() } else { format!("{SITE}{stem}/") }
+    let page = page.trim_end_matches(".md");
+    page.strip_suffix("index").map_or_else(|| format!("{SITE}{page}/"), |folder| format!("{SITE}{folder}"))
 }
 
 /// The first sentence of the first paragraph.
@@ -48,12 +48,14 @@ mod tests {
         let pages = [
             page("Tasks", "tools.md", "# Tools\n\nA tool\nis one. Two.\n"),
             page("Internals", "bridge.md", "# Bridge\n"),
+            page("Decisions", "decisions/index.md", "# Decisions\n"),
         ];
         let workspace = Workspace::find().unwrap();
         let [index, full] = FILES.map(|name| file(&workspace, name, &pages).unwrap());
         assert!(
             index.ends_with(&format!(
-                "\n## Tasks\n\n- [A page]({SITE}tools/): A tool is one.\n\n## Optional\n\n- [A page]({SITE}bridge/)\n"
+                "\n## Tasks\n\n- [A page]({SITE}tools/): A tool is one.\n\n## Optional\n\n- [A page]({SITE}bridge/)\n\
+                 - [A page]({SITE}decisions/)\n"
             )),
             "{index}"
         );

@@ -11,8 +11,10 @@ use super::{Block, REPOSITORY};
 use crate::language::Language;
 use crate::workspace::Workspace;
 
-pub(super) fn for_site(workspace: &Workspace, page: &str) -> Result<String> {
-    with_links(&with_tabs(&unfolded(page)), |path| workspace.path(path).exists())
+/// `page` is the path of the page, from which its links start.
+pub(super) fn for_site(workspace: &Workspace, page: &str, text: &str) -> Result<String> {
+    let folder = Path::new(page).parent().unwrap_or(Path::new(""));
+    with_links(&with_tabs(&unfolded(text)), folder, |path| workspace.path(path).exists())
 }
 
 /// Converts blocks in different languages to tabs.
@@ -48,7 +50,7 @@ fn opening(block: &Block) -> String {
 }
 
 /// Makes links to files that are not pages point to the repository. Such a file must exist.
-fn with_links(page: &str, exists: impl Fn(&str) -> bool) -> Result<String> {
+fn with_links(page: &str, folder: &Path, exists: impl Fn(&str) -> bool) -> Result<String> {
     let mut text = String::new();
     let mut fenced = false;
     for line in page.lines() {
@@ -56,7 +58,7 @@ fn with_links(page: &str, exists: impl Fn(&str) -> bool) -> Result<String> {
         let mut rest = line;
         while let Some((before, after)) = rest.split_once("](").filter(|_| !fenced) {
             let (target, after) = after.split_once(')').unwrap_or((after, ""));
-            text.push_str(&format!("{before}]({})", site_target(target, &exists)?));
+            text.push_str(&format!("{before}]({})", site_target(target, folder, &exists)?));
             rest = after;
         }
         text.push_str(rest);
@@ -65,17 +67,15 @@ fn with_links(page: &str, exists: impl Fn(&str) -> bool) -> Result<String> {
     Ok(text)
 }
 
-fn site_target(target: &str, exists: impl Fn(&str) -> bool) -> Result<String> {
+fn site_target(target: &str, folder: &Path, exists: impl Fn(&str) -> bool) -> Result<String> {
     if target.contains("://") || target.starts_with('#') || target.starts_with("mailto:") {
         return Ok(target.to_owned());
     }
     let (file, _) = target.split_once('#').unwrap_or((target, ""));
-    let path = normal(&Path::new("docs").join(file));
+    let path = normal(&folder.join(file));
     let path = path.to_string_lossy().replace('\\', "/");
     // The site generator checks links to pages and their anchors.
-    if path.strip_prefix("docs/").is_some_and(|rest| rest.ends_with(".md") && !rest.contains('/'))
-        || (path.starts_with("docs/images/") && exists(&path))
-    {
+    if (path.starts_with("docs/") && path.ends_with(".md")) || (path.starts_with("docs/images/") && exists(&path)) {
         return Ok(target.to_owned());
     }
     if !exists(&path) {
@@ -128,11 +128,18 @@ mod tests {
     #[test]
     fn links_out_of_the_pages_lead_to_the_repository() {
         let page = "[a](tools.md#x), [b](../SECURITY.md) [c](https://x.y)\n```\n[d](../none)\n```\n";
-        let made = with_links(page, |path| path == "SECURITY.md").unwrap();
+        let made = with_links(page, Path::new("docs"), |path| path == "SECURITY.md").unwrap();
         assert_eq!(
             made,
             format!("[a](tools.md#x), [b]({REPOSITORY}SECURITY.md) [c](https://x.y)\n```\n[d](../none)\n```\n")
         );
-        assert!(with_links("[a](../none)", |_| false).is_err());
+        assert!(with_links("[a](../none)", Path::new("docs"), |_| false).is_err());
+    }
+
+    #[test]
+    fn links_of_a_page_start_from_its_folder() {
+        let page = "[a](b.md) [c](../tools.md#x) [d](../../SECURITY.md)\n";
+        let made = with_links(page, Path::new("docs/decisions"), |path| path == "SECURITY.md").unwrap();
+        assert_eq!(made, format!("[a](b.md) [c](../tools.md#x) [d]({REPOSITORY}SECURITY.md)\n"));
     }
 }

@@ -62,7 +62,8 @@ pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
         if fold::folded(&text) != text {
             bail!("docs/{page}: languages that follow one another are not folded: run `cargo xtask site`");
         }
-        let shown = markup::for_site(workspace, &text).with_context(|| format!("docs/{page}"))?;
+        let path = format!("docs/{page}");
+        let shown = markup::for_site(workspace, &path, &text).with_context(|| path.clone())?;
         write_if_changed(&sources.join(page), shown.as_bytes())?;
     }
     let (list, listed) = requirements::list_page(workspace)?;
