@@ -20,7 +20,7 @@ const OF_ONE_LANGUAGE: [&str; 2] = ["docs/tutorial-", "docs/migrate-"];
 const IN_A_FRAMEWORK: &str = "in_";
 
 /// Pages about the bridge and the core's internals, with code that is not a complete program.
-const INTERNALS: [&str; 2] = ["docs/architecture.md", "docs/transports.md"];
+const INTERNALS: [&str; 2] = ["docs/decisions/no-attribute-macro.md", "docs/transports.md"];
 
 /// Blocks begin with ```` ```python examples/python/server.py ````. The READMEs of the bindings are
 /// checked by the bindings' own tests.
