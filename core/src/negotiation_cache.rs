@@ -8,7 +8,7 @@ use std::{
 };
 
 /// Entries expire because a newer server may replace the one behind a URL or command.
-const LIFETIME: Duration = Duration::from_secs(10 * 60);
+const ENTRY_TTL: Duration = Duration::from_secs(10 * 60);
 const MAX_ENTRIES: usize = 1000;
 
 /// Negotiation results of one kind, keyed by the identity of the server.
@@ -35,7 +35,7 @@ impl<V: Copy> NegotiationCache<V> {
             entries.retain(|_, (_, expires)| now < *expires);
         }
         if entries.len() < MAX_ENTRIES {
-            entries.insert(server, (result, now + LIFETIME));
+            entries.insert(server, (result, now + ENTRY_TTL));
         }
     }
 
@@ -55,7 +55,7 @@ mod tests {
         assert_eq!(cache.get(server, now), None);
         cache.insert(server, 'a', now);
         assert_eq!(cache.get(server, now), Some('a'));
-        assert_eq!(cache.get(server, now + LIFETIME), None);
+        assert_eq!(cache.get(server, now + ENTRY_TTL), None);
         cache.remove(server);
         assert_eq!(cache.get(server, now), None);
     }

@@ -21,9 +21,9 @@ mod system {
     /// An open folder.
     pub(crate) struct OpenFolder(OwnedFd);
 
-    const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+    const FOLDER_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
     /// A pipe that has replaced a file must not block the thread.
-    const FILE: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+    const FILE_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
     /// The error if a name has been replaced, for example a folder by a link or file.
     fn exchanged(error: Errno) -> io::Error {
@@ -36,7 +36,7 @@ mod system {
     impl OpenFolder {
         /// Opens the folder at a path, which may contain links.
         pub(crate) fn open(path: &Path) -> io::Result<Self> {
-            Ok(Self(open(path, FOLDER, Mode::empty())?))
+            Ok(Self(open(path, FOLDER_FLAGS, Mode::empty())?))
         }
 
         /// The names in the folder.
@@ -59,11 +59,11 @@ mod system {
         }
 
         pub(crate) fn folder(&self, name: &str) -> io::Result<Self> {
-            Ok(Self(openat(&self.0, name, FOLDER.union(OFlags::NOFOLLOW), Mode::empty()).map_err(exchanged)?))
+            Ok(Self(openat(&self.0, name, FOLDER_FLAGS.union(OFlags::NOFOLLOW), Mode::empty()).map_err(exchanged)?))
         }
 
         pub(super) fn open_file(&self, name: &str) -> io::Result<File> {
-            let opened = openat(&self.0, name, FILE.union(OFlags::NOFOLLOW), Mode::empty());
+            let opened = openat(&self.0, name, FILE_FLAGS.union(OFlags::NOFOLLOW), Mode::empty());
             Ok(opened.map_err(exchanged)?.into())
         }
     }

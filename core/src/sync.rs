@@ -33,14 +33,14 @@ impl<T> Mutex<T> {
                 Ok(guard) => return Some(guard),
                 Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
                 Err(TryLockError::WouldBlock) if Instant::now() >= deadline => return None,
-                Err(TryLockError::WouldBlock) => thread::sleep(BRIEFLY),
+                Err(TryLockError::WouldBlock) => thread::sleep(POLL_INTERVAL),
             }
         }
     }
 }
 
-/// Polling interval for a locked mutex.
-const BRIEFLY: Duration = Duration::from_micros(100);
+/// How often a locked mutex is tried again.
+const POLL_INTERVAL: Duration = Duration::from_micros(100);
 
 /// A condition variable.
 #[derive(Debug, Default)]
@@ -73,7 +73,7 @@ impl Condvar {
             if left.is_zero() || !unchanged(&mut guard) {
                 return guard;
             }
-            guard = self.0.wait_timeout(guard, left.min(LONGEST)).unwrap_or_else(PoisonError::into_inner).0;
+            guard = self.0.wait_timeout(guard, left.min(MAX_WAIT)).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
@@ -88,5 +88,5 @@ impl Condvar {
     }
 }
 
-/// Systems differ in the maximum wait they support.
-const LONGEST: Duration = Duration::from_secs(3600);
+/// Systems differ in the longest wait that they support.
+const MAX_WAIT: Duration = Duration::from_secs(3600);

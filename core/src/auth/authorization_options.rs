@@ -63,7 +63,7 @@ trunkline_proto::options! {
         /// Beyond it, requests are refused with 503. Each process remembers the proofs it has seen
         /// for as long as their date is accepted, at about 20 bytes each; processes that share the
         /// `store` of the server also refuse each other's.
-        dpop_proofs: usize => "dpopProofs" = dpop::DEFAULT_MAX,
+        dpop_proofs: usize => "dpopProofs" = dpop::DEFAULT_MAX_PROOFS,
         /// The URL of the endpoint as clients see it, if a proxy changes the path: DPoP proofs
         /// contain it. By default, the origin of the resource with the path of the request.
         @some(String) public_url: Option<String> => "publicUrl" = None,
@@ -193,7 +193,7 @@ impl Authorization {
     pub fn new(options: AuthorizationOptions, verifier: Arc<dyn TokenVerifier>) -> Result<Self, AuthOptionError> {
         let resource = options.resource_url()?;
         let public_url = options.public_url.as_deref().map(|url| endpoint_url("publicUrl", url)).transpose()?;
-        if let Some(name) = OWN_MEMBERS.iter().find(|name| options.metadata.contains_key(**name)) {
+        if let Some(name) = RESERVED_MEMBERS.iter().find(|name| options.metadata.contains_key(**name)) {
             return Err(AuthOptionError::new("metadata", format!("has {name}, which other options set")));
         }
         check_servers(&options.authorization_servers)?;
@@ -234,7 +234,7 @@ impl Authorization {
 }
 
 /// Members of the metadata document that are set by other options.
-const OWN_MEMBERS: [&str; 6] = [
+const RESERVED_MEMBERS: [&str; 6] = [
     "resource",
     "authorization_servers",
     "bearer_methods_supported",

@@ -11,7 +11,7 @@ use serde_json::Value;
 /// Larger sets are refused.
 const MAX_KEYS: usize = 256;
 /// Members that only private or symmetric keys have (RFC 7518 sections 6.2.2, 6.3.2, 6.4.1).
-const PRIVATE: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
+const PRIVATE_MEMBERS: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
 /// A key that verifies signatures.
 #[derive(Debug, Clone)]
@@ -108,7 +108,7 @@ fn rsa(algorithm: Algorithm) -> Option<&'static RsaParameters> {
 
 /// Returns whether a JWK contains private or symmetric key material.
 pub(super) fn is_private(jwk: &Value) -> bool {
-    PRIVATE.iter().any(|name| jwk.get(name).is_some())
+    PRIVATE_MEMBERS.iter().any(|name| jwk.get(name).is_some())
 }
 
 /// The SHA-256 thumbprint (RFC 7638) of a JWK that [`PublicKey::of_jwk`] has accepted.

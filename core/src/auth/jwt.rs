@@ -34,8 +34,8 @@ const DEADLINE: Duration = Duration::from_secs(20);
 const MAX_WAITING: usize = 4096;
 /// Keys tried for a token that names none.
 const MAX_TRIED: usize = 16;
-/// Values of `typ` of access tokens (RFC 9068 section 2.1).
-const TYPES: [&str; 2] = ["at+jwt", "application/at+jwt"];
+/// Values of `typ` (RFC 9068 section 2.1).
+const ACCESS_TOKEN_TYPES: [&str; 2] = ["at+jwt", "application/at+jwt"];
 /// The generic type, which many issuers use instead.
 const GENERAL_TYPE: &str = "JWT";
 
@@ -290,7 +290,7 @@ impl Policy {
     fn is_access_token(&self, typ: Option<&str>) -> bool {
         let Some(typ) = typ else { return !self.strict_type };
         let is = |known: &str| known.eq_ignore_ascii_case(typ);
-        TYPES.into_iter().any(is) || (!self.strict_type && is(GENERAL_TYPE))
+        ACCESS_TOKEN_TYPES.into_iter().any(is) || (!self.strict_type && is(GENERAL_TYPE))
     }
 
     /// Fetches in the background and wakes the waiting verifications.

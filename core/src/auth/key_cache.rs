@@ -3,14 +3,13 @@
 use std::time::{Duration, Instant};
 
 /// Keys are refetched after this time.
-const FRESH: Duration = Duration::from_secs(600);
+const FRESHNESS: Duration = Duration::from_secs(600);
 /// How long keys stay in use while refetching fails.
-const STALE: Duration = Duration::from_secs(6 * 3600);
-/// Minimum time between fetches, so that tokens with made-up key ids cannot make us flood the
-/// issuer.
-const PAUSE: Duration = Duration::from_secs(10);
+const MAX_AGE: Duration = Duration::from_secs(6 * 3600);
+/// Keeps tokens with made-up key ids from making us flood the issuer.
+const MIN_FETCH_INTERVAL: Duration = Duration::from_secs(10);
 /// A fetch that has not reported for this long is considered lost.
-const LOST: Duration = Duration::from_secs(30);
+const FETCH_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Caches the keys `K` of one issuer.
 #[derive(Debug, Default)]
@@ -41,13 +40,13 @@ impl<K: Clone> KeyCache<K> {
     /// [`Self::fetched`].
     pub(super) fn look(&mut self, now: Instant, suits: impl Fn(&K) -> bool) -> KeyLookup<K> {
         let since = |at: Instant| now.saturating_duration_since(at);
-        let running = self.fetching && self.last_fetch.is_some_and(|at| since(at) < LOST);
-        let may_fetch = !running && self.last_fetch.is_none_or(|at| since(at) >= PAUSE);
-        let known = self.keys.as_ref().filter(|(_, at)| since(*at) < STALE);
+        let running = self.fetching && self.last_fetch.is_some_and(|at| since(at) < FETCH_TIMEOUT);
+        let may_fetch = !running && self.last_fetch.is_none_or(|at| since(at) >= MIN_FETCH_INTERVAL);
+        let known = self.keys.as_ref().filter(|(_, at)| since(*at) < MAX_AGE);
         if let Some((keys, at)) = known {
             let keys = keys.clone();
             match (suits(&keys), may_fetch) {
-                (true, true) if since(*at) >= FRESH => {
+                (true, true) if since(*at) >= FRESHNESS => {
                     self.begin(now);
                     return KeyLookup::UseAndFetch(keys);
                 }
@@ -102,7 +101,7 @@ mod tests {
         assert_eq!(look(&mut cache, start + SECOND, 1), KeyLookup::Use(vec![1]));
         // An unknown key causes a refetch, but not immediately.
         assert_eq!(look(&mut cache, start + SECOND, 2), KeyLookup::Use(vec![1]));
-        let later = start + SECOND + PAUSE;
+        let later = start + SECOND + MIN_FETCH_INTERVAL;
         assert_eq!(look(&mut cache, later - SECOND, 2), KeyLookup::Use(vec![1]));
         assert_eq!(look(&mut cache, later, 2), KeyLookup::Fetch);
         assert_eq!(look(&mut cache, later, 2), KeyLookup::Wait);
@@ -117,8 +116,8 @@ mod tests {
         let (mut cache, start) = (KeyCache::<Vec<u8>>::default(), Instant::now());
         assert_eq!(look(&mut cache, start, 1), KeyLookup::Fetch);
         cache.fetched(start, None);
-        assert_eq!(look(&mut cache, start + PAUSE - SECOND, 1), KeyLookup::Unavailable);
-        assert_eq!(look(&mut cache, start + PAUSE, 1), KeyLookup::Fetch);
+        assert_eq!(look(&mut cache, start + MIN_FETCH_INTERVAL - SECOND, 1), KeyLookup::Unavailable);
+        assert_eq!(look(&mut cache, start + MIN_FETCH_INTERVAL, 1), KeyLookup::Fetch);
     }
 
     #[test]
@@ -126,23 +125,23 @@ mod tests {
         let (mut cache, start) = (KeyCache::default(), Instant::now());
         look(&mut cache, start, 1);
         cache.fetched(start, Some(vec![1]));
-        assert_eq!(look(&mut cache, start + FRESH - SECOND, 1), KeyLookup::Use(vec![1]));
-        assert_eq!(look(&mut cache, start + FRESH, 1), KeyLookup::UseAndFetch(vec![1]));
-        assert_eq!(look(&mut cache, start + FRESH, 1), KeyLookup::Use(vec![1]));
-        cache.fetched(start + FRESH, None);
-        assert_eq!(look(&mut cache, start + FRESH, 1), KeyLookup::Use(vec![1]));
-        let end = start + STALE;
+        assert_eq!(look(&mut cache, start + FRESHNESS - SECOND, 1), KeyLookup::Use(vec![1]));
+        assert_eq!(look(&mut cache, start + FRESHNESS, 1), KeyLookup::UseAndFetch(vec![1]));
+        assert_eq!(look(&mut cache, start + FRESHNESS, 1), KeyLookup::Use(vec![1]));
+        cache.fetched(start + FRESHNESS, None);
+        assert_eq!(look(&mut cache, start + FRESHNESS, 1), KeyLookup::Use(vec![1]));
+        let end = start + MAX_AGE;
         assert_eq!(look(&mut cache, end - SECOND, 1), KeyLookup::UseAndFetch(vec![1]));
         cache.fetched(end - SECOND, None);
         assert_eq!(look(&mut cache, end, 1), KeyLookup::Unavailable);
-        assert_eq!(look(&mut cache, end + PAUSE, 1), KeyLookup::Fetch);
+        assert_eq!(look(&mut cache, end + MIN_FETCH_INTERVAL, 1), KeyLookup::Fetch);
     }
 
     #[test]
     fn a_lost_fetch_does_not_block_for_ever() {
         let (mut cache, start) = (KeyCache::<Vec<u8>>::default(), Instant::now());
         assert_eq!(look(&mut cache, start, 1), KeyLookup::Fetch);
-        assert_eq!(look(&mut cache, start + LOST - SECOND, 1), KeyLookup::Wait);
-        assert_eq!(look(&mut cache, start + LOST, 1), KeyLookup::Fetch);
+        assert_eq!(look(&mut cache, start + FETCH_TIMEOUT - SECOND, 1), KeyLookup::Wait);
+        assert_eq!(look(&mut cache, start + FETCH_TIMEOUT, 1), KeyLookup::Fetch);
     }
 }

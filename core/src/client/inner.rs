@@ -37,7 +37,7 @@ use tracing::Span;
 
 /// How long the response to a cancelled request for a task may take: it names the task to cancel
 /// (CAN-04).
-const TASK_NAMED_WITHIN: Duration = Duration::from_secs(30);
+const TASK_ID_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) struct ClientInner {
     pub(super) id: ClientId,
@@ -229,7 +229,7 @@ impl ClientInner {
     fn abandon_later(&self, link: &Arc<dyn Link>, id: RequestId) {
         let (link, runtime) = (Arc::downgrade(link), Arc::clone(&self.runtime));
         self.runtime.spawn(Box::pin(async move {
-            runtime.sleep_until(later(runtime.now(), TASK_NAMED_WITHIN)).await;
+            runtime.sleep_until(later(runtime.now(), TASK_ID_TIMEOUT)).await;
             if let Some(link) = link.upgrade() {
                 link.abandon(&id);
             }

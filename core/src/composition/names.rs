@@ -14,10 +14,10 @@ const MAX_NAME: usize = 64;
 const MAX_PREFIX: usize = 32;
 const SEPARATOR: &str = "__";
 const URI_SEPARATOR: char = '+';
-/// URI schemes with a special meaning (APP-10, SKL-09).
-const TELLING: [&str; 2] = ["ui://", "skill://"];
-/// Number of digits of a hash.
-const DIGITS: usize = 8;
+/// URI schemes that have a meaning for clients (APP-10, SKL-09).
+const SPECIAL_SCHEMES: [&str; 2] = ["ui://", "skill://"];
+/// They are hexadecimal.
+const HASH_DIGITS: usize = 8;
 
 /// Derives a prefix from the name of a server. It contains no `__` and does not end with `_`, so
 /// that the first `__` of a name marks its end.
@@ -26,7 +26,7 @@ pub(crate) fn prefix(server: &str) -> String {
         return server.to_owned();
     }
     let letters: String = server.chars().map(|letter| if is_word(letter) { letter } else { '-' }).collect();
-    format!("{}-{}", cut(&letters, MAX_PREFIX - DIGITS - 1), hash(server))
+    format!("{}-{}", cut(&letters, MAX_PREFIX - HASH_DIGITS - 1), hash(server))
 }
 
 /// Returns whether a name is a valid prefix.
@@ -49,7 +49,7 @@ pub(crate) fn public(prefix: &str, name: &str) -> String {
     }
     let letters: String =
         name.chars().map(|letter| if is_word(letter) || letter == '_' { letter } else { '-' }).collect();
-    format!("{prefix}{SEPARATOR}{}_{}", cut(&letters, room - DIGITS - 1), hash(name))
+    format!("{prefix}{SEPARATOR}{}_{}", cut(&letters, room - HASH_DIGITS - 1), hash(name))
 }
 
 /// Splits a name into its prefix and the rest. A name that begins with `__` has no prefix.
@@ -60,7 +60,7 @@ pub(crate) fn split(public: &str) -> Option<(&str, &str)> {
 /// Returns whether the rest of a name looks like a shortened one.
 pub(crate) fn is_alias(rest: &str) -> bool {
     rest.rsplit_once('_').is_some_and(|(_, hash)| {
-        hash.len() == DIGITS && hash.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
+        hash.len() == HASH_DIGITS && hash.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
     })
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn split_uri(public: &str) -> Option<(&str, Cow<'_, str>)> {
 
 /// Splits off a scheme with a special meaning, if there is one.
 fn telling(uri: &str) -> (&'static str, &str) {
-    TELLING.iter().find_map(|scheme| Some((*scheme, uri.strip_prefix(scheme)?))).unwrap_or(("", uri))
+    SPECIAL_SCHEMES.iter().find_map(|scheme| Some((*scheme, uri.strip_prefix(scheme)?))).unwrap_or(("", uri))
 }
 
 fn is_plain(byte: u8) -> bool {

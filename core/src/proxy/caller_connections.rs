@@ -19,9 +19,9 @@ use std::{
 };
 
 /// Unused connections are closed after this time.
-const IDLE: Duration = Duration::from_secs(300);
-/// How often to check for unused connections.
-const LOOK: Duration = Duration::from_secs(60);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
+/// How often unused connections are looked for.
+const CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The connections of a proxy's callers.
 pub(super) struct CallerConnections {
@@ -120,7 +120,7 @@ impl CallerConnections {
         let (connections, runtime) = (Arc::downgrade(self), Arc::clone(self.client.runtime()));
         self.client.runtime().spawn(Box::pin(async move {
             loop {
-                runtime.sleep_until(later(runtime.now(), LOOK)).await;
+                runtime.sleep_until(later(runtime.now(), CHECK_INTERVAL)).await;
                 let Some(connections) = connections.upgrade() else { return };
                 let (idle, more) = connections.table.lock().take_idle(runtime.now());
                 idle.iter().for_each(|connection| connections.close(connection));
@@ -212,8 +212,9 @@ impl LeaseTable {
 
     /// Removes idle connections. Also returns whether there are others.
     fn take_idle(&mut self, now: Instant) -> (Vec<Arc<CallerConnection>>, bool) {
-        let is_idle =
-            |entry: &mut LeasedConnection| entry.users == 0 && now.saturating_duration_since(entry.idle_since) >= IDLE;
+        let is_idle = |entry: &mut LeasedConnection| {
+            entry.users == 0 && now.saturating_duration_since(entry.idle_since) >= IDLE_TIMEOUT
+        };
         let idle = self.entries.extract_if(.., is_idle).map(|entry| entry.connection).collect();
         self.looking = !self.entries.is_empty();
         (idle, self.looking)

@@ -13,8 +13,8 @@ const STATE: &str = "requestState";
 
 /// The parameters to forward, without what belongs to the caller's conversation.
 pub(super) fn passed_params(input: &RawJson) -> Result<RawJson, RpcError> {
-    const OF_CONVERSATION: [&str; 3] = ["inputResponses", "requestState", "task"];
-    const OF_META: [&str; 6] = [
+    const CONVERSATION_MEMBERS: [&str; 3] = ["inputResponses", "requestState", "task"];
+    const META_KEYS: [&str; 6] = [
         meta::PROTOCOL_VERSION,
         meta::CLIENT_INFO,
         meta::CLIENT_CAPABILITIES,
@@ -24,11 +24,11 @@ pub(super) fn passed_params(input: &RawJson) -> Result<RawJson, RpcError> {
     ];
     let passed = || -> Option<RawJson> {
         let mut params: ObjectMembers = input.parse().ok()?;
-        for member in OF_CONVERSATION {
+        for member in CONVERSATION_MEMBERS {
             params.shift_remove(member);
         }
         // Other metadata is passed on, and refused by the server if it is not an object.
-        let _ = rewriting::change_meta(&mut params, |given| given.retain(|name, _| !OF_META.contains(&&**name)));
+        let _ = rewriting::change_meta(&mut params, |given| given.retain(|name, _| !META_KEYS.contains(&&**name)));
         RawJson::from_value(&params).ok()
     };
     passed().ok_or_else(|| RpcError::invalid_params("The params must be an object"))

@@ -33,7 +33,7 @@ use std::{
 };
 
 /// The member of a 2026-07-28 caller's state that holds the id of its parked call.
-const KEPT: &str = "proxied-call";
+const PARKED_CALL_MEMBER: &str = "proxied-call";
 
 /// A remote server.
 pub(super) struct Remote {
@@ -67,7 +67,7 @@ impl Remote {
     async fn outcome(self: &Arc<Self>, info: &CallInfo, input: &RawJson) -> Result<Outcome, RpcError> {
         let params = passed_params(input)?;
         let takes_input = matches!(info.method(), method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ);
-        if takes_input && let Some(kept) = info.memoized(KEPT) {
+        if takes_input && let Some(kept) = info.memoized(PARKED_CALL_MEMBER) {
             return self.taken_up(info, &kept).await;
         }
         if takes_input && self.client.revision().era() == Era::Modern {
@@ -214,7 +214,7 @@ impl Remote {
         Ok(match call.drive(info).await {
             Some(outcome) => self.outcome_of(info.method(), outcome),
             None => {
-                info.memoize(KEPT, json!(call.id));
+                info.memoize(PARKED_CALL_MEMBER, json!(call.id));
                 guard.disarm();
                 self.parked.keep(call, info.backend.client(), info.timeout_for(method::ELICITATION_CREATE));
                 Outcome::Internal("the caller has to come back with the answers".into())

@@ -24,8 +24,8 @@ use std::{
 
 /// Maximum subscribed resources.
 const MAX_RESOURCES: usize = 1_024;
-/// Maximum resources of one stream that are being subscribed to concurrently.
-const AT_ONCE: usize = 16;
+/// How many resources of one stream are subscribed to at a time.
+const MAX_CONCURRENT_SUBSCRIPTIONS: usize = 16;
 /// Minimum time between two searches for resources that no client wants any more.
 const SEARCH_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -115,7 +115,7 @@ impl Watching {
     ) -> Result<(), RpcError> {
         self.forget_unwanted(client.runtime().now());
         let mut outcome = Ok(());
-        for some in uris.chunks(AT_ONCE) {
+        for some in uris.chunks(MAX_CONCURRENT_SUBSCRIPTIONS) {
             let (mut subscribing, mut limit): (Vec<BoxedTask<_>>, _) = (Vec::new(), Ok(()));
             for uri in some {
                 if self.resources.lock().contains_key(uri) {

@@ -170,8 +170,8 @@ impl ServerOptions {
     /// deadline.
     #[doc(hidden)]
     pub fn drain_time(&self) -> Duration {
-        const LAST_WORDS: Duration = Duration::from_secs(1);
-        self.drain_deadline - (self.drain_deadline / 5).min(LAST_WORDS)
+        const MAX_MARGIN: Duration = Duration::from_secs(1);
+        self.drain_deadline - (self.drain_deadline / 5).min(MAX_MARGIN)
     }
 
     /// Bounds durations so that they can be added to any time.

@@ -14,10 +14,11 @@ use std::{
 
 /// Maximum key length in bytes.
 const MAX_KEY: usize = 512;
-/// Initial and maximum backoff after a failure; each failure doubles it.
-pub(super) const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
-/// Polling interval for entries if the store itself does not wait for them.
-const PACE: Duration = Duration::from_millis(100);
+/// The wait after a failure of the store; each further failure doubles it.
+pub(super) const INITIAL_BACKOFF: Duration = Duration::from_millis(100);
+const MAX_BACKOFF: Duration = Duration::from_secs(5);
+/// How often entries are looked for if the store itself does not wait for them.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 const PANICKED: &str = "it panicked";
 
 /// A store with a deadline for every call.
@@ -53,7 +54,7 @@ impl StoreGuard {
     /// not counting the time spent waiting for log entries.
     pub fn new(store: Arc<dyn Store>, name: &str, runtime: Arc<dyn Runtime>, deadline: Duration) -> Self {
         let (name, away, errors) = (name.into(), Arc::default(), Arc::default());
-        let waiting = Waiting::new(Arc::clone(&runtime), PACE);
+        let waiting = Waiting::new(Arc::clone(&runtime), POLL_INTERVAL);
         Self { store, name, runtime, deadline, away, errors, waiting }
     }
 
@@ -151,7 +152,7 @@ impl StoreGuard {
             // Concurrent failures count once.
             (Some(_), Some(_)) if !is_trial => {}
             (Some(error), away) => {
-                let pause = away.as_ref().map_or(PAUSES.0, |away| (away.pause * 2).min(PAUSES.1));
+                let pause = away.as_ref().map_or(INITIAL_BACKOFF, |away| (away.pause * 2).min(MAX_BACKOFF));
                 if away.is_none() {
                     tracing::warn!(target: "trunkline::store", "{error}");
                 }
@@ -223,12 +224,12 @@ mod tests {
     };
 
     const MINUTE: Duration = Duration::from_secs(60);
-    const DEADLINE: Duration = Duration::from_millis(200);
+    const CALL_TIMEOUT: Duration = Duration::from_millis(200);
 
     fn guarded() -> (Arc<FaultyStore>, StoreGuard) {
         let runtime = TokioRuntime::current();
         let sleeper = FaultyStore::new(Arc::new(ProcessStore::new(Arc::clone(&runtime))));
-        let guard = StoreGuard::new(Arc::clone(&sleeper) as Arc<dyn Store>, "test:", runtime, DEADLINE);
+        let guard = StoreGuard::new(Arc::clone(&sleeper) as Arc<dyn Store>, "test:", runtime, CALL_TIMEOUT);
         (sleeper, guard)
     }
 
@@ -247,17 +248,17 @@ mod tests {
         let error = guard.get("a").await.unwrap_err();
         assert_eq!(error.kind, StoreErrorKind::Unavailable);
         assert_eq!(error.to_string(), "The store test: is not available: it did not answer within 200ms");
-        assert!(begin.elapsed() >= DEADLINE);
+        assert!(begin.elapsed() >= CALL_TIMEOUT);
         let (begin, calls) = (Instant::now(), sleeper.calls());
         for _ in 0..1000 {
             assert_eq!(guard.get("a").await.unwrap_err(), error);
         }
-        assert!(begin.elapsed() < PAUSES.0, "at once");
+        assert!(begin.elapsed() < INITIAL_BACKOFF, "at once");
         assert_eq!(sleeper.calls(), calls, "the store has peace");
         assert_eq!(guard.errors(), 1001);
         assert_eq!(guard.failure(), Some(error));
         sleeper.set(None);
-        tokio::time::sleep(PAUSES.0).await;
+        tokio::time::sleep(INITIAL_BACKOFF).await;
         assert_eq!(guard.get("a").await.unwrap().as_deref(), Some("1"));
         assert_eq!(guard.failure(), None);
     }
@@ -269,7 +270,7 @@ mod tests {
         // Concurrent failures count once.
         let (one, other) = tokio::join!(guard.get("a"), guard.get("b"));
         assert!(one.is_err() && other.is_err());
-        tokio::time::sleep(PAUSES.0).await;
+        tokio::time::sleep(INITIAL_BACKOFF).await;
         let calls = sleeper.calls();
         let trial = tokio::spawn(guard.get("a"));
         for _ in 0..10 {
@@ -278,9 +279,9 @@ mod tests {
         assert_eq!(sleeper.calls(), calls + 1);
         assert!(trial.await.unwrap().is_err());
         sleeper.set(None);
-        tokio::time::sleep(PAUSES.0).await;
+        tokio::time::sleep(INITIAL_BACKOFF).await;
         assert!(guard.get("a").await.is_err(), "the pause doubles");
-        tokio::time::sleep(PAUSES.0).await;
+        tokio::time::sleep(INITIAL_BACKOFF).await;
         assert_eq!(guard.get("a").await.unwrap(), None);
     }
 
@@ -289,7 +290,7 @@ mod tests {
         let (sleeper, guard) = guarded();
         sleeper.set_away(true);
         assert!(guard.get("a").await.is_err());
-        tokio::time::sleep(PAUSES.0).await;
+        tokio::time::sleep(INITIAL_BACKOFF).await;
         sleeper.set(None);
         // One that was never awaited, as that of a client that has disconnected.
         drop(guard.get("a"));
@@ -303,9 +304,9 @@ mod tests {
         sleeper.set_away(true);
         assert!(guard.get("a").await.is_err());
         sleeper.set(None);
-        tokio::time::sleep(PAUSES.0).await;
+        tokio::time::sleep(INITIAL_BACKOFF).await;
         let reading = tokio::spawn(guard.read("l", 0, 1, MINUTE));
-        tokio::time::sleep(DEADLINE / 10).await;
+        tokio::time::sleep(CALL_TIMEOUT / 10).await;
         assert_eq!(guard.get("a").await.unwrap(), None);
         guard.append("l", "1", 1, MINUTE).await.unwrap();
         assert_eq!(reading.await.unwrap().unwrap().len(), 1);
@@ -337,9 +338,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_store_that_panics_is_not_available() {
-        let guard = StoreGuard::new(Arc::new(Broken), "test:", TokioRuntime::current(), DEADLINE);
+        let guard = StoreGuard::new(Arc::new(Broken), "test:", TokioRuntime::current(), CALL_TIMEOUT);
         assert_eq!(guard.get("a").await.unwrap_err().to_string(), "The store test: is not available: it panicked");
-        tokio::time::sleep(PAUSES.0).await;
+        tokio::time::sleep(INITIAL_BACKOFF).await;
         assert_eq!(guard.read("l", 0, 1, MINUTE).await.unwrap_err().problem, "it panicked");
     }
 
@@ -347,8 +348,8 @@ mod tests {
     async fn waiting_for_an_entry_adds_to_the_deadline() {
         let (_, guard) = guarded();
         let begin = Instant::now();
-        assert_eq!(guard.read("l", 0, 1, 2 * DEADLINE).await.unwrap(), []);
-        assert!(begin.elapsed() >= 2 * DEADLINE);
+        assert_eq!(guard.read("l", 0, 1, 2 * CALL_TIMEOUT).await.unwrap(), []);
+        assert!(begin.elapsed() >= 2 * CALL_TIMEOUT);
     }
 
     #[tokio::test]

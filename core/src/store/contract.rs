@@ -9,14 +9,13 @@ use crate::{
 };
 use std::{collections::BTreeSet, fmt::Debug, sync::Arc, time::Duration};
 
-/// Timeout of one call.
-const DEADLINE: Duration = Duration::from_secs(10);
+const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 const MINUTE: Duration = Duration::from_secs(60);
 /// Used where the check waits for time to pass.
-const SHORT: Duration = Duration::from_millis(300);
+const SHORT_TIME: Duration = Duration::from_millis(300);
 /// How quickly a waiting read must return an entry appended by another process.
-const SOON: Duration = Duration::from_secs(10);
-const NOW: Duration = Duration::ZERO;
+const WAKE_TIMEOUT: Duration = Duration::from_secs(10);
+const NO_WAIT: Duration = Duration::ZERO;
 /// Values in findings are truncated to this many bytes.
 const MAX_EXCERPT: usize = 200;
 
@@ -44,7 +43,7 @@ pub(crate) async fn findings(runtime: Arc<dyn Runtime>, one: Arc<dyn Store>, oth
         let keys = Arc::<Mutex<BTreeSet<String>>>::default();
         // Each part gets its own guards, so a failed call doesn't affect the next part.
         let [one, other] = [&one, &other].map(|store| Subject {
-            store: StoreGuard::new(Arc::clone(store), "under test", Arc::clone(&runtime), DEADLINE),
+            store: StoreGuard::new(Arc::clone(store), "under test", Arc::clone(&runtime), CALL_TIMEOUT),
             runtime: Arc::clone(&runtime),
             prefix: prefix.clone(),
             keys: Arc::clone(&keys),
@@ -199,33 +198,33 @@ async fn conditions(one: Subject, other: Subject) -> Found {
 
 async fn times(one: Subject, other: Subject) -> Found {
     let begin = one.runtime.now();
-    one.put("put", "1", SHORT).await?;
+    one.put("put", "1", SHORT_TIME).await?;
     let found = other.get("put").await?;
     // On a busy machine the entry may already have expired.
-    if one.runtime.now() < later(begin, SHORT) {
+    if one.runtime.now() < later(begin, SHORT_TIME) {
         same!(found.as_deref(), Some("1"), "get within the time of an entry");
     }
-    same!(one.put_if("if", None, "1", SHORT).await?, true, "put_if of an absent key, expected absent");
+    same!(one.put_if("if", None, "1", SHORT_TIME).await?, true, "put_if of an absent key, expected absent");
     one.put("longer", "1", MINUTE).await?;
     same!(one.put_if("longer", Some("1"), "1", 2 * MINUTE).await?, true, "put_if with the current text");
     one.put("shorter", "1", MINUTE).await?;
-    one.put("shorter", "1", SHORT).await?;
-    one.append("log", "1", 9, SHORT).await?;
+    one.put("shorter", "1", SHORT_TIME).await?;
+    one.append("log", "1", 9, SHORT_TIME).await?;
     one.append("renewed", "1", 9, MINUTE).await?;
     one.append("renewed", "2", 9, MINUTE).await?;
     // Longer than any clock can represent.
     one.put("ever", "1", Duration::MAX).await?;
     one.append("ever-log", "1", 9, Duration::MAX).await?;
-    one.sleep(SHORT + SHORT / 3).await;
+    one.sleep(SHORT_TIME + SHORT_TIME / 3).await;
     for key in ["put", "if", "shorter"] {
-        same!(other.get(key).await?, None, "get of {key:?} after its lifetime of {SHORT:?}");
+        same!(other.get(key).await?, None, "get of {key:?} after its lifetime of {SHORT_TIME:?}");
     }
     same!(other.put_if("if", None, "2", MINUTE).await?, true, "put_if of an expired key, expected absent");
     for key in ["longer", "ever"] {
         same!(other.get(key).await?.as_deref(), Some("1"), "get of {key:?} within its time");
     }
-    let read = async |log: &str| other.read(log, 0, 9, NOW).await.map(|entries| entries.len());
-    same!(read("log").await?, 0, "number of entries of a log after its lifetime of {SHORT:?}");
+    let read = async |log: &str| other.read(log, 0, 9, NO_WAIT).await.map(|entries| entries.len());
+    same!(read("log").await?, 0, "number of entries of a log after its lifetime of {SHORT_TIME:?}");
     same!(read("renewed").await?, 2, "number of entries of a log within its time");
     same!(read("ever-log").await?, 1, "number of entries of a log that is kept for ever");
     Ok(())
@@ -268,7 +267,7 @@ async fn atomicity(one: Subject, other: Subject) -> Found {
 }
 
 async fn logs(one: Subject, other: Subject) -> Found {
-    same!(one.read("a", 0, 9, NOW).await?, Vec::new(), "read of a log that is not there");
+    same!(one.read("a", 0, 9, NO_WAIT).await?, Vec::new(), "read of a log that is not there");
     let mut positions = Vec::new();
     for text in ["", "ä\0\n", "{}"] {
         positions.push(one.append("a", text, 9, MINUTE).await?);
@@ -277,7 +276,7 @@ async fn logs(one: Subject, other: Subject) -> Found {
     holds!(positions[0] > 0 && rise, "append gave the positions {positions:?}, which must be at least 1 and rise");
     holds!(positions[2] < 1 << 53, "append gave the position {}, which must be less than 2^53", positions[2]);
     let read = async |after, limit| {
-        let entries = other.read("a", after, limit, NOW).await?;
+        let entries = other.read("a", after, limit, NO_WAIT).await?;
         Found::Ok(entries.into_iter().map(|entry| (entry.position, entry.text)).collect::<Vec<_>>())
     };
     let all: Vec<_> = positions.iter().copied().zip(["", "ä\0\n", "{}"].map(str::to_owned)).collect();
@@ -304,7 +303,7 @@ async fn bounds_of_logs(one: Subject, other: Subject) -> Found {
     for number in 0..20 {
         one.append("a", &number.to_string(), 5, MINUTE).await?;
     }
-    let texts: Vec<_> = other.read("a", 0, 99, NOW).await?.into_iter().map(|entry| entry.text).collect();
+    let texts: Vec<_> = other.read("a", 0, 99, NO_WAIT).await?.into_iter().map(|entry| entry.text).collect();
     same!(texts, ["15", "16", "17", "18", "19"], "a log of 5 entries at most, after 20 were appended");
     Ok(())
 }
@@ -327,7 +326,7 @@ async fn appending_together(one: Subject, other: Subject) -> Found {
         // A reader that continues from the last position it saw misses nothing.
         let (mut seen, mut after) = (Vec::new(), 0);
         while seen.len() < 80 {
-            let entries = reading.read("a", after, 7, SOON).await?;
+            let entries = reading.read("a", after, 7, WAKE_TIMEOUT).await?;
             let count = seen.len();
             holds!(!entries.is_empty(), "a reader that continues from the latest position has {count} of 80 entries");
             holds!(
@@ -349,18 +348,18 @@ async fn appending_together(one: Subject, other: Subject) -> Found {
 
 async fn waiting(one: Subject, other: Subject) -> Found {
     let begin = one.runtime.now();
-    same!(one.read("a", 0, 9, SHORT).await?, Vec::new(), "read of a log that is not there");
+    same!(one.read("a", 0, 9, SHORT_TIME).await?, Vec::new(), "read of a log that is not there");
     let took = one.runtime.now() - begin;
-    holds!(took >= SHORT && took < SHORT + SOON, "read waited {took:?} in place of {SHORT:?}");
+    holds!(took >= SHORT_TIME && took < SHORT_TIME + WAKE_TIMEOUT, "read waited {took:?} in place of {SHORT_TIME:?}");
     // Many readers of one log, over both connections.
     let reader = |number: i32| -> BoxedTask<Found<Vec<LogEntry>>> {
         let store = if number % 2 == 0 { one.clone() } else { other.clone() };
-        Box::pin(async move { store.read("a", 0, 9, SOON).await })
+        Box::pin(async move { store.read("a", 0, 9, WAKE_TIMEOUT).await })
     };
     let writer: BoxedTask<Found<Vec<LogEntry>>> = {
         let one = one.clone();
         Box::pin(async move {
-            one.sleep(SHORT).await;
+            one.sleep(SHORT_TIME).await;
             one.append("a/other", "no", 9, MINUTE).await?;
             let position = one.append("a", "yes", 9, MINUTE).await?;
             Ok(vec![LogEntry { position, text: "yes".to_owned() }])
@@ -373,12 +372,12 @@ async fn waiting(one: Subject, other: Subject) -> Found {
     }
     // A dropped read consumes nothing.
     let after = written[0].position;
-    let end = later(one.runtime.now(), SHORT);
-    let given_up = race::until(&*one.runtime, end, other.read("a", after, 9, SOON)).await;
+    let end = later(one.runtime.now(), SHORT_TIME);
+    let given_up = race::until(&*one.runtime, end, other.read("a", after, 9, WAKE_TIMEOUT)).await;
     holds!(given_up.is_none(), "read after the last entry did not wait: {}", excerpt(&given_up));
     let position = one.append("a", "next", 9, MINUTE).await?;
     let next = LogEntry { position, text: "next".to_owned() };
-    same!(other.read("a", after, 9, SOON).await?, [next], "read of an entry that a read before had waited for");
+    same!(other.read("a", after, 9, WAKE_TIMEOUT).await?, [next], "read of an entry that a read before had waited for");
     Ok(())
 }
 
@@ -400,17 +399,17 @@ async fn kinds(one: &dyn Store, other: &dyn Store) {
     one.append("kinds/log", "1", 9, MINUTE).await.unwrap();
     for error in [
         other.append("kinds/entry", "1", 9, MINUTE).await.unwrap_err(),
-        other.read("kinds/entry", 0, 9, NOW).await.unwrap_err(),
+        other.read("kinds/entry", 0, 9, NO_WAIT).await.unwrap_err(),
         other.get("kinds/log").await.unwrap_err(),
     ] {
         assert_eq!(error.kind, StoreErrorKind::Invalid, "{error}");
     }
     assert_eq!(other.get("kinds/entry").await.unwrap().as_deref(), Some("1"));
-    assert_eq!(other.read("kinds/log", 0, 9, NOW).await.unwrap().len(), 1);
+    assert_eq!(other.read("kinds/log", 0, 9, NO_WAIT).await.unwrap().len(), 1);
     // Writing an entry replaces a log.
     one.put("kinds/log", "1", MINUTE).await.unwrap();
     assert_eq!(other.get("kinds/log").await.unwrap().as_deref(), Some("1"));
     one.remove("kinds/log").await.unwrap();
     one.append("kinds/log", "2", 9, MINUTE).await.unwrap();
-    assert_eq!(other.read("kinds/log", 0, 9, NOW).await.unwrap().len(), 1, "the entries of the first log are gone");
+    assert_eq!(other.read("kinds/log", 0, 9, NO_WAIT).await.unwrap().len(), 1, "the entries of the first log are gone");
 }

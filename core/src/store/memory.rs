@@ -11,10 +11,10 @@ use std::{
 
 /// Default capacity.
 const MAX_BYTES: usize = 256 << 20;
-/// Overhead of an entry, in addition to its key and value.
-const ENTRY_BYTES: usize = 64;
-/// Only this process appends to the logs, so a reader is always woken and never has to poll.
-const NEVER: Duration = Duration::from_secs(3600);
+/// Counted in addition to the key and value, in bytes.
+const ENTRY_OVERHEAD: usize = 64;
+/// Hardly ever needed: only this process appends to the logs, so a reader is always woken.
+const POLL_INTERVAL: Duration = Duration::from_secs(3600);
 
 /// A bounded in-memory store, for a server that runs as a single process and for tests.
 #[derive(Clone)]
@@ -73,7 +73,7 @@ impl ProcessStore {
     fn new_with(runtime: Arc<dyn Runtime>, max_bytes: usize, groups: Option<HashMap<String, EntryGroup>>) -> Self {
         let (by_key, ends) = (HashMap::new(), BTreeSet::new());
         let kept = Kept { by_key, ends, position: 0, bytes: 0, max_bytes, groups };
-        let waiting = Waiting::new(Arc::clone(&runtime), NEVER);
+        let waiting = Waiting::new(Arc::clone(&runtime), POLL_INTERVAL);
         Self { runtime, kept: Arc::new(Mutex::new(kept)), waiting }
     }
 
@@ -147,7 +147,7 @@ impl Kept {
     }
 
     fn put(&mut self, key: &str, text: &str, ends: Instant) -> Result<(), StoreError> {
-        let bytes = ENTRY_BYTES + 2 * key.len() + text.len();
+        let bytes = ENTRY_OVERHEAD + 2 * key.len() + text.len();
         let replaced = self.remove(key);
         if let Err(error) = self.check_room(bytes) {
             if let Some(item) = replaced {
@@ -160,13 +160,13 @@ impl Kept {
     }
 
     fn append(&mut self, log: &str, entry: &str, max_entries: usize, ends: Instant) -> Result<u64, StoreError> {
-        let bytes = ENTRY_BYTES + entry.len();
+        let bytes = ENTRY_OVERHEAD + entry.len();
         self.check_room(bytes + 2 * log.len())?;
         let mut item = match self.by_key.get(log).map(|item| &item.value) {
             Some(KeptValue::Text(_)) => return Err(invalid(format!("the key {log} names an entry, not a log"))),
             _ => self.remove(log).unwrap_or_else(|| KeptItem {
                 value: KeptValue::Log(VecDeque::new()),
-                bytes: ENTRY_BYTES + 2 * log.len(),
+                bytes: ENTRY_OVERHEAD + 2 * log.len(),
                 ends,
             }),
         };
@@ -176,7 +176,7 @@ impl Kept {
             entries.push_back(LogEntry { position, text: entry.to_owned() });
             item.bytes += bytes;
             while entries.len() > max_entries.max(1) {
-                item.bytes -= entries.pop_front().map_or(0, |evicted| ENTRY_BYTES + evicted.text.len());
+                item.bytes -= entries.pop_front().map_or(0, |evicted| ENTRY_OVERHEAD + evicted.text.len());
             }
         }
         item.ends = ends;

@@ -1,23 +1,23 @@
 //! Messages between workers, in logs of a store.
 
-use super::{LogEntry, Store, StoreError, StoreErrorKind, StoreGuard, circuit_breaker::PAUSES};
+use super::{LogEntry, Store, StoreError, StoreErrorKind, StoreGuard, circuit_breaker::INITIAL_BACKOFF};
 use crate::{engine::later, random};
 use std::{
     sync::{Arc, Weak},
     time::Duration,
 };
 
-/// Maximum time that a read of a followed log waits for an entry, and maximum number of entries.
-const WAIT: Duration = Duration::from_secs(20);
-const BATCH: usize = 256;
+/// A read of a followed log waits this long for an entry, and returns at most this many.
+const READ_TIMEOUT: Duration = Duration::from_secs(20);
+const BATCH_SIZE: usize = 256;
 /// Maximum number of messages in a log between workers.
 const MAX_MESSAGES: usize = 10_000;
-/// Length in bytes above which a message is stored outside of its log, and how long it is kept
-/// there: a worker reads within a second.
-const LONG: usize = 4 << 10;
-const KEEP_LONG: Duration = Duration::from_secs(60);
-/// The start of an entry that names the key of its message. Messages are JSON objects.
-const REFERENCE: char = '@';
+/// A longer message is stored outside of its log, where it is kept only briefly: a worker reads
+/// within a second.
+const MAX_INLINE_BYTES: usize = 4 << 10;
+const LONG_MESSAGE_RETENTION: Duration = Duration::from_secs(60);
+/// Marks an entry that names the key of its message. Messages are JSON objects.
+const KEY_PREFIX: char = '@';
 
 /// A log of messages that is read continuously.
 pub(crate) struct FollowedLog {
@@ -41,20 +41,20 @@ impl StoreGuard {
     /// Appends a message between workers to a log of at most 10,000. A long one gets a key of its
     /// own, so that it does not push out others that have not been read.
     pub(crate) async fn send(&self, log: &str, text: &str, keep_for: Duration) -> Result<u64, StoreError> {
-        if text.len() <= LONG {
+        if text.len() <= MAX_INLINE_BYTES {
             return self.append(log, text, MAX_MESSAGES, keep_for).await;
         }
         let number = random::unguessable().ok_or_else(|| {
             StoreError::new(StoreErrorKind::Unavailable, self.name(), "the system has no random numbers")
         })?;
         let key = format!("{log}/{number}");
-        self.put(&key, text, KEEP_LONG).await?;
-        self.append(log, &format!("{REFERENCE}{key}"), MAX_MESSAGES, keep_for).await
+        self.put(&key, text, LONG_MESSAGE_RETENTION).await?;
+        self.append(log, &format!("{KEY_PREFIX}{key}"), MAX_MESSAGES, keep_for).await
     }
 
     /// The message of an entry. Returns `None` if it has expired.
     pub(crate) async fn message(&self, entry: LogEntry) -> Result<Option<LogEntry>, StoreError> {
-        let Some(key) = entry.text.strip_prefix(REFERENCE) else { return Ok(Some(entry)) };
+        let Some(key) = entry.text.strip_prefix(KEY_PREFIX) else { return Ok(Some(entry)) };
         Ok(self.get(key).await?.map(|text| LogEntry { text, ..entry }))
     }
 
@@ -66,11 +66,11 @@ impl StoreGuard {
         let store = self.clone();
         self.runtime.spawn(Box::pin(async move {
             while owner.strong_count() > 0 {
-                let read = store.read(&log.key, after, BATCH, WAIT).await;
+                let read = store.read(&log.key, after, BATCH_SIZE, READ_TIMEOUT).await;
                 let mut is_away = read.is_err();
                 for entry in read.unwrap_or_default() {
                     let position = entry.position;
-                    let key = entry.text.strip_prefix(REFERENCE).filter(|_| log.is_only_reader).map(str::to_owned);
+                    let key = entry.text.strip_prefix(KEY_PREFIX).filter(|_| log.is_only_reader).map(str::to_owned);
                     let message = store.message(entry).await;
                     let Some(owner) = owner.upgrade() else { return };
                     match message {
@@ -91,7 +91,7 @@ impl StoreGuard {
                     }
                 }
                 if is_away {
-                    store.runtime.sleep_until(later(store.runtime.now(), PAUSES.0)).await;
+                    store.runtime.sleep_until(later(store.runtime.now(), INITIAL_BACKOFF)).await;
                 }
             }
         }));
@@ -116,8 +116,8 @@ mod tests {
         for text in &sent {
             guard.send("log", text, MINUTE).await.unwrap();
         }
-        let entries = guard.read("log", 0, BATCH, Duration::ZERO).await.unwrap();
-        let key = entries[5].text.strip_prefix(REFERENCE).unwrap().to_owned();
+        let entries = guard.read("log", 0, BATCH_SIZE, Duration::ZERO).await.unwrap();
+        let key = entries[5].text.strip_prefix(KEY_PREFIX).unwrap().to_owned();
         for (log, is_left) in [(FollowedLog::shared("log"), true), (FollowedLog::own("log".to_owned()), false)] {
             let read = Arc::new(Mutex::new(Vec::new()));
             let take = |read: &Arc<Mutex<Vec<usize>>>, entry: &LogEntry| read.lock().push(entry.text.len());

@@ -3,9 +3,9 @@
 use super::{StoreError, StoreErrorKind};
 use std::path::PathBuf;
 
-/// Default key prefix in a database, which applications may share.
-const NAMESPACE: &str = "trunkline";
-const FORMS: &str = "memory:, sqlite:PATH, redis://HOST:PORT/DATABASE or rediss://…";
+/// Prefix of keys in a database, which applications may share.
+const DEFAULT_NAMESPACE: &str = "trunkline";
+const URL_FORMS: &str = "memory:, sqlite:PATH, redis://HOST:PORT/DATABASE or rediss://…";
 
 /// A parsed store URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +60,8 @@ impl StoreUrl {
                 let (url, query) = text.split_once('?').unwrap_or((text, ""));
                 let pairs = query.split('&').filter(|pair| !pair.is_empty());
                 let (own, others): (Vec<_>, Vec<_>) = pairs.partition(|pair| pair.starts_with("namespace="));
-                let namespace = own.last().and_then(|pair| pair.strip_prefix("namespace=")).unwrap_or(NAMESPACE);
+                let namespace =
+                    own.last().and_then(|pair| pair.strip_prefix("namespace=")).unwrap_or(DEFAULT_NAMESPACE);
                 if !is_namespace(namespace) {
                     let problem = "namespace must have 1 to 64 letters, digits, '.', '_' or '-'";
                     return Err(invalid(format!("{problem}, not {namespace:?}")));
@@ -68,7 +69,7 @@ impl StoreUrl {
                 let query = if others.is_empty() { String::new() } else { format!("?{}", others.join("&")) };
                 Ok(Self::Redis { url: format!("{url}{query}"), namespace: namespace.to_owned() })
             }
-            _ => Err(invalid(format!("supported URLs are {FORMS}"))),
+            _ => Err(invalid(format!("supported URLs are {URL_FORMS}"))),
         }
     }
 }

@@ -23,8 +23,8 @@ pub(super) mod key {
     pub(in crate::telemetry) const TRANSPORT: &str = "network.transport";
 }
 
-/// Attributes of spans only. As attributes of metrics, they would have too many values.
-const OF_SPANS: [&str; 4] = [key::CLIENT_ADDRESS, key::REQUEST_ID, key::RESOURCE, key::SESSION_ID];
+/// They would have too many values as attributes of metrics.
+const SPAN_ATTRIBUTES: [&str; 4] = [key::CLIENT_ADDRESS, key::REQUEST_ID, key::RESOURCE, key::SESSION_ID];
 
 /// An attribute of a span or metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Attribute {
 
     /// Returns whether metrics have it, too.
     pub fn is_of_metrics(&self) -> bool {
-        !OF_SPANS.contains(&self.key)
+        !SPAN_ATTRIBUTES.contains(&self.key)
     }
 
     /// Returns whether it is the name of a tool or prompt.

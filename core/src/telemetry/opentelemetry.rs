@@ -22,7 +22,7 @@ use std::{
 
 /// The servers that report to the global providers, summed up in one place, because each of them
 /// has its own [`OpenTelemetry`] with instruments of the same names.
-static OF_PROGRAM: LazyLock<Arc<ServerLoads>> = LazyLock::new(Arc::default);
+static PROCESS_LOADS: LazyLock<Arc<ServerLoads>> = LazyLock::new(Arc::default);
 
 /// Returns whether the program has set a global provider or propagator. The API alone reports
 /// nothing, but describing a request to it costs half as much as the request.
@@ -79,7 +79,7 @@ impl OpenTelemetry {
     pub fn global() -> Self {
         let scope = InstrumentationScope::builder(SCOPE).with_version(env!("CARGO_PKG_VERSION")).build();
         let made = Self::new(global::tracer_with_scope(scope.clone()), &global::meter_with_scope(scope));
-        Self { loads: Arc::clone(&OF_PROGRAM), ..made }
+        Self { loads: Arc::clone(&PROCESS_LOADS), ..made }
     }
 
     /// Uses a tracer and a meter. Use one value for all servers that report to the same meter.

@@ -11,10 +11,10 @@ use tokio::sync::oneshot;
 
 /// Environment variables that indicate a screen, or a program that opens pages elsewhere.
 #[cfg(not(any(windows, target_os = "macos")))]
-const SCREENS: [&str; 4] = ["DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "WSL_DISTRO_NAME"];
+const SCREEN_VARIABLES: [&str; 4] = ["DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "WSL_DISTRO_NAME"];
 /// Indicates a session from another machine, whose user doesn't see this screen.
 #[cfg(any(windows, target_os = "macos"))]
-const REMOTE: &str = "SSH_CONNECTION";
+const REMOTE_VARIABLE: &str = "SSH_CONNECTION";
 
 /// Opens a URL that has been checked to be http or https, without a shell (SEC-16). The receiver
 /// gets the outcome when the launched program exits: an error if it found no browser. Some programs
@@ -49,9 +49,9 @@ fn start(mut command: Command) -> io::Result<oneshot::Receiver<io::Result<()>>> 
 /// `xdg-open` falls back to terminal browsers, which hang or exit silently.
 fn has_screen(has_variable: impl Fn(&str) -> bool) -> bool {
     #[cfg(any(windows, target_os = "macos"))]
-    return !has_variable(REMOTE);
+    return !has_variable(REMOTE_VARIABLE);
     #[cfg(not(any(windows, target_os = "macos")))]
-    SCREENS.into_iter().any(has_variable)
+    SCREEN_VARIABLES.into_iter().any(has_variable)
 }
 
 fn command(url: &str) -> Command {

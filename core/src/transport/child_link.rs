@@ -1,7 +1,7 @@
 //! A client's link to a child process.
 
 use super::{
-    child::{AFTER_STDIN, AFTER_TERMINATE, ChildCommand, ChildProcess, ChildStdin, ChildStdout},
+    child::{ChildCommand, ChildProcess, ChildStdin, ChildStdout, EXIT_TIMEOUT, TERMINATE_TIMEOUT},
     queued::MAX_QUEUED,
     stdio::{Line, LineCutter, ReadHandoff, RoundTripTracker},
 };
@@ -170,7 +170,7 @@ impl Link for ChildLink {
             // The last message, for example a cancellation, should still arrive.
             let _ = tokio::time::timeout(timeout.min(FLUSH_TIMEOUT), pipes.flushed()).await;
             pipes.changed.notify_one();
-            let grace = if timeout.is_zero() { MIN_GRACE } else { AFTER_TERMINATE };
+            let grace = if timeout.is_zero() { MIN_GRACE } else { TERMINATE_TIMEOUT };
             pipes.process.close([timeout, grace]).await;
         });
         Box::pin(async move {
@@ -184,7 +184,7 @@ impl Drop for ChildLink {
     /// Ends the process if its client was dropped, or the server closed its output.
     fn drop(&mut self) {
         if !self.pipes.is_closed() {
-            drop(self.close(AFTER_STDIN));
+            drop(self.close(EXIT_TIMEOUT));
         }
     }
 }
@@ -192,7 +192,7 @@ impl Drop for ChildLink {
 const OUTPUT: &str = "standard output";
 /// How often to check whether everything is read that an ended process has written.
 #[cfg(unix)]
-const OUTLIVED_PAUSE: Duration = Duration::from_millis(300);
+const OUTPUT_CHECK_INTERVAL: Duration = Duration::from_millis(300);
 /// Minimum time between terminating and killing the process.
 const MIN_GRACE: Duration = Duration::from_millis(250);
 /// Maximum time for writing queued messages when the link closes.
@@ -277,7 +277,7 @@ impl ChildPipes {
     async fn outlived(self: Arc<Self>, output: OwnedFd) {
         self.process.group_ended().await;
         loop {
-            tokio::time::sleep(OUTLIVED_PAUSE).await;
+            tokio::time::sleep(OUTPUT_CHECK_INTERVAL).await;
             // Its last messages come first, unless nobody wants them anymore.
             let is_unread = rustix::io::ioctl_fionread(&output).is_ok_and(|unread| unread > 0);
             if self.is_closed() || !is_unread {

@@ -5,11 +5,11 @@ use std::path::Path;
 
 /// Variables for files of certificates in PEM: that of Node.js, and that of OpenSSL, which Python
 /// also uses.
-const FILES: [&str; 2] = ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"];
+const FILE_VARIABLES: [&str; 2] = ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"];
 
 /// Trusts these certificates and those that the environment names.
 pub(super) fn trusting(builder: ClientBuilder, trusted: &[Certificate]) -> ClientBuilder {
-    let named = FILES.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)));
+    let named = FILE_VARIABLES.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)));
     let named = named.filter(|(_, file)| !file.is_empty()).flat_map(|(name, file)| of_file(name, file.as_ref()));
     let added = trusted.iter().cloned().chain(named);
     #[cfg(target_os = "android")]
@@ -27,8 +27,8 @@ fn of_android() -> Vec<Certificate> {
         pki_types::{CertificateDer, pem::PemObject},
     };
     /// Since Android 14 they are part of a module, which is updated without the system.
-    const FOLDERS: [&str; 2] = ["/apex/com.android.conscrypt/cacerts", "/system/etc/security/cacerts"];
-    let files = FOLDERS.iter().find_map(|folder| std::fs::read_dir(folder).ok());
+    const SYSTEM_FOLDERS: [&str; 2] = ["/apex/com.android.conscrypt/cacerts", "/system/etc/security/cacerts"];
+    let files = SYSTEM_FOLDERS.iter().find_map(|folder| std::fs::read_dir(folder).ok());
     let found =
         files.into_iter().flatten().flatten().filter_map(|file| CertificateDer::from_pem_file(file.path()).ok());
     // A single one that rustls does not understand would make the whole client unusable.

@@ -14,8 +14,8 @@ use std::{
     time::Duration,
 };
 
-/// Maximum time for one document.
-const DEADLINE: Duration = Duration::from_secs(5);
+/// How long one document may take.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum size of a document.
 const MAX_BYTES: usize = 512 * 1024;
 
@@ -64,8 +64,8 @@ impl Fetch for HttpFetch {
             let url = Url::parse(&uri).ok().filter(is_safe).ok_or_else(|| failed("is not https"))?;
             let request = request.try_into().map_err(|_| failed("is not a valid request URL"))?;
             let client = fetch.clients.of(url.host_str().is_some_and(is_loopback))?;
-            let fetched = tokio::time::timeout(DEADLINE, bounded(client, request, &uri)).await;
-            fetched.unwrap_or_else(|_| Err(FetchError::timed_out(&uri, DEADLINE)))
+            let fetched = tokio::time::timeout(FETCH_TIMEOUT, bounded(client, request, &uri)).await;
+            fetched.unwrap_or_else(|_| Err(FetchError::timed_out(&uri, FETCH_TIMEOUT)))
         })
     }
 }

@@ -89,8 +89,7 @@ mod device {
     };
 
     const TERMINAL: &str = "/dev/tty";
-    /// How often to check for a stop.
-    const TICK: Duration = Duration::from_millis(100);
+    const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(100);
     /// Maximum length of a line.
     const MAX_LINE: usize = 64 << 10;
 
@@ -132,11 +131,11 @@ mod device {
                 if stopped.load(Ordering::Acquire) {
                     return Err(io::ErrorKind::Interrupted.into());
                 }
-                if self.ready(TICK)? {
+                if self.ready(STOP_CHECK_INTERVAL)? {
                     match self.more()? {
                         Some(0) => return Ok(None),
                         Some(_) => {}
-                        None => thread::sleep(TICK),
+                        None => thread::sleep(STOP_CHECK_INTERVAL),
                     }
                 }
             }

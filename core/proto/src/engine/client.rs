@@ -560,14 +560,14 @@ mod tests {
     };
     use serde_json::{Value, json};
 
-    const PATIENCE: RequestTimeout = RequestTimeout { timeout: Duration::from_secs(1), max: Duration::from_secs(9) };
+    const TIMEOUT: RequestTimeout = RequestTimeout { timeout: Duration::from_secs(1), max: Duration::from_secs(9) };
 
     fn call<'a>(method: &'a str, params: Option<&'a RawJson>) -> MethodCall<'a> {
-        MethodCall { method, params, timeout: PATIENCE }
+        MethodCall { method, params, timeout: TIMEOUT }
     }
 
     fn opening(revision: Revision, trace: Option<Arc<SentTrace>>) -> OpeningRequest<&'static str> {
-        OpeningRequest { revision, timeout: PATIENCE, trace, item: "x" }
+        OpeningRequest { revision, timeout: TIMEOUT, trace, item: "x" }
     }
 
     fn conversation(revision: Revision) -> ClientConversation<&'static str> {

@@ -18,7 +18,7 @@ crate::options! {
         /// Maximum size of a message. Over HTTP, larger ones are refused with 413.
         max_message_bytes: usize => "maxMessageBytes" limit 4 as Bytes = 4 << 20,
         /// Maximum nesting of arrays and objects in a message; at most 128.
-        max_nesting: usize => "maxNesting" limit 5 = DEEPEST,
+        max_nesting: usize => "maxNesting" limit 5 = MAX_NESTING,
         /// Maximum JSON values in a message, which take far more memory than their text; a message
         /// with more is invalid. An HTTP endpoint also limits the total of all messages with more
         /// than 2,048 values, until their calls and tasks have ended: twice this number for bodies
@@ -39,7 +39,7 @@ crate::options! {
 }
 
 /// Deeper nesting is rejected by JSON parsers.
-const DEEPEST: usize = 128;
+const MAX_NESTING: usize = 128;
 
 /// Longer numbers take seconds to parse where a language reads integers of any size.
 const LONGEST_NUMBER: usize = 1000;
@@ -50,8 +50,8 @@ impl Limits {
     /// # Errors
     /// Which limit is invalid, and its maximum.
     pub fn check(&self) -> Result<(), String> {
-        if self.max_nesting > DEEPEST {
-            return Err(format!("the deepest nesting can be at most {DEEPEST}, not {}", self.max_nesting));
+        if self.max_nesting > MAX_NESTING {
+            return Err(format!("the deepest nesting can be at most {MAX_NESTING}, not {}", self.max_nesting));
         }
         Ok(())
     }

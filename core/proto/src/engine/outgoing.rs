@@ -208,12 +208,12 @@ mod tests {
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
-    const PATIENCE: RequestTimeout = RequestTimeout { timeout: SECOND, max: Duration::from_secs(3) };
+    const TIMEOUT: RequestTimeout = RequestTimeout { timeout: SECOND, max: Duration::from_secs(3) };
 
     #[test]
     fn a_pause_stops_the_clocks_of_its_request_only() {
         let (mut table, now) = (OutgoingRequests::default(), Instant::now());
-        let (asking, other) = (table.start(now, PATIENCE, "asking"), table.start(now, PATIENCE, "other"));
+        let (asking, other) = (table.start(now, TIMEOUT, "asking"), table.start(now, TIMEOUT, "other"));
         table.pause(now, &asking);
         table.pause(now, &asking);
         assert!(table.progress(now, &asking).is_some());
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn life_13_a_request_times_out_and_a_late_answer_is_ignored() {
         let (mut table, now) = (OutgoingRequests::default(), Instant::now());
-        let id = table.start(now, PATIENCE, "a");
+        let id = table.start(now, TIMEOUT, "a");
         assert_eq!(table.first_due(now), None);
         assert_eq!(table.next_deadline(), Some(now + SECOND));
         assert_eq!(table.first_due(now + SECOND), Some((id.clone(), &"a", SECOND)));
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn life_15_progress_renews_and_life_16_the_cap_holds() {
         let (mut table, now) = (OutgoingRequests::default(), Instant::now());
-        let id = table.start(now, PATIENCE, "a");
+        let id = table.start(now, TIMEOUT, "a");
         for step in 1..=5 {
             let at = now + SECOND * step / 2;
             assert!(table.progress(at, &id).is_some());
@@ -269,7 +269,7 @@ mod tests {
     fn ids_with_a_beginning_are_those_of_one_process() {
         let (mut table, now) = (OutgoingRequests::default(), Instant::now());
         table.begin_ids_with("w1-");
-        let (one, two) = (table.start(now, PATIENCE, 1), table.start(now, PATIENCE, 2));
+        let (one, two) = (table.start(now, TIMEOUT, 1), table.start(now, TIMEOUT, 2));
         assert_eq!((one.clone(), two.clone()), (RequestId::from("w1-1"), RequestId::from("w1-2")));
         for other in [RequestId::Integer(1), RequestId::from("1"), RequestId::from("w2-1"), RequestId::from("w1-")] {
             assert_eq!(table.finish(&other), None, "{other}");
@@ -294,10 +294,10 @@ mod tests {
     #[test]
     fn rpc_05_ids_are_never_reused_and_look_alikes_differ() {
         let (mut table, now) = (OutgoingRequests::default(), Instant::now());
-        let first = table.start(now, PATIENCE, 1);
+        let first = table.start(now, TIMEOUT, 1);
         assert_eq!(table.finish(&RequestId::from("1")), None);
         assert_eq!(table.finish(&first), Some(1));
-        assert_ne!(table.start(now, PATIENCE, 2), first);
+        assert_ne!(table.start(now, TIMEOUT, 2), first);
         assert_eq!(table.drain().len(), 1);
     }
 }

@@ -4,9 +4,9 @@ use bytes::{Buf, Bytes, BytesMut};
 use std::time::Duration;
 
 /// Minimum reconnection delay, however short a delay the server requests.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
+const MIN_RETRY_DELAY: Duration = Duration::from_millis(100);
 /// Maximum reconnection delay, however long a delay the server requests.
-pub const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+pub const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
 
 /// An incremental parser.
 #[derive(Debug, Default)]
@@ -116,7 +116,7 @@ impl EventStream {
 
     /// The reconnection delay that the server requests, within limits.
     pub fn retry(&self) -> Option<Duration> {
-        self.retry.map(|retry| retry.clamp(SHORTEST_PAUSE, LONGEST_PAUSE))
+        self.retry.map(|retry| retry.clamp(MIN_RETRY_DELAY, MAX_RETRY_DELAY))
     }
 
     /// The next complete line without its line end: CR, LF or both.

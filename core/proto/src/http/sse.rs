@@ -8,11 +8,11 @@ use std::{fmt::Write, time::Duration};
 pub const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
 
 /// Approximate number of bytes that [`put_event`] adds.
-const FRAME: usize = "event: message\nid: 00-0000\ndata: \n\n".len();
+const EVENT_OVERHEAD: usize = "event: message\nid: 00-0000\ndata: \n\n".len();
 
 /// Appends an event with a message.
 pub fn put_event(stream: &mut BytesMut, id: Option<EventId>, message: &[u8]) {
-    stream.reserve(FRAME + message.len());
+    stream.reserve(EVENT_OVERHEAD + message.len());
     stream.put_slice(b"event: message\n");
     if let Some(id) = id {
         put_field(stream, "id", id);

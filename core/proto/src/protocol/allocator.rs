@@ -5,11 +5,11 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-/// Size from which messages are large, in bytes.
-const LARGE: usize = 32 * 1024;
+/// Length from which a message needs preparation, in bytes.
+const LARGE_THRESHOLD: usize = 32 * 1024;
 
-/// Size of the block that is freed, in bytes.
-const BLOCK: usize = 4 * 1024 * 1024;
+/// The size of the block that is freed.
+const BLOCK_BYTES: usize = 4 * 1024 * 1024;
 
 /// Prepares the allocator for a message of this length.
 ///
@@ -21,7 +21,7 @@ const BLOCK: usize = 4 * 1024 * 1024;
 pub(super) fn prepare_for(length: usize) {
     // Not a `Once`, which a child of `fork` could find locked for ever.
     static IS_PREPARED: AtomicBool = AtomicBool::new(false);
-    if length >= LARGE && !IS_PREPARED.load(Ordering::Relaxed) && !IS_PREPARED.swap(true, Ordering::Relaxed) {
-        drop(black_box(Vec::<u8>::with_capacity(BLOCK)));
+    if length >= LARGE_THRESHOLD && !IS_PREPARED.load(Ordering::Relaxed) && !IS_PREPARED.swap(true, Ordering::Relaxed) {
+        drop(black_box(Vec::<u8>::with_capacity(BLOCK_BYTES)));
     }
 }

@@ -7,10 +7,10 @@ use serde_json::{Number, Value};
 /// The number as an integer, if it is one.
 pub(super) fn integer(number: &Number) -> Option<Number> {
     // Below it, 2^53, no integer has been rounded.
-    const EXACT: f64 = 9_007_199_254_740_992.0;
+    const EXACT_LIMIT: f64 = 9_007_199_254_740_992.0;
     match number.as_f64().filter(|_| number.is_f64()) {
         None => Some(number.clone()),
-        Some(float) => (float.fract() == 0.0 && float.abs() < EXACT).then(|| Number::from(float as i64)),
+        Some(float) => (float.fract() == 0.0 && float.abs() < EXACT_LIMIT).then(|| Number::from(float as i64)),
     }
 }
 

@@ -82,7 +82,7 @@ fn plain_length_in_blocks(text: &[u8]) -> usize {
 /// # Errors
 /// The number of bytes that were looked at, if none was found.
 fn first_in_words(text: &[u8], find: impl Fn(u64) -> u64) -> Result<usize, usize> {
-    let words = &text.as_chunks::<8>().0[..(text.len() / 8).min(SHORT / 8)];
+    let words = &text.as_chunks::<8>().0[..(text.len() / 8).min(MAX_SHORT_STRING / 8)];
     for (index, word) in words.iter().enumerate() {
         let found = find(u64::from_le_bytes(*word));
         if found != 0 {
@@ -95,17 +95,17 @@ fn first_in_words(text: &[u8], find: impl Fn(u64) -> u64) -> Result<usize, usize
 /// The highest bit of each byte of `word` that equals `byte`. Only the lowest one is exact: the
 /// subtraction borrows from the bytes above it.
 fn bytes_equal_to(word: u64, byte: u8) -> u64 {
-    let difference = word ^ (LOW * u64::from(byte));
-    difference.wrapping_sub(LOW) & !difference & (LOW << 7)
+    let difference = word ^ (LOW_BITS * u64::from(byte));
+    difference.wrapping_sub(LOW_BITS) & !difference & (LOW_BITS << 7)
 }
 
 /// The highest bit of each byte of `word` below 0x20, exact as in [`bytes_equal_to`].
 fn control_characters(word: u64) -> u64 {
-    word.wrapping_sub(LOW * 0x20) & !word & (LOW << 7)
+    word.wrapping_sub(LOW_BITS * 0x20) & !word & (LOW_BITS << 7)
 }
 
 /// The lowest bit of each byte.
-const LOW: u64 = u64::MAX / 255;
+const LOW_BITS: u64 = u64::MAX / 255;
 
-/// Maximum length of a short string, in bytes.
-const SHORT: usize = 64;
+/// In bytes.
+const MAX_SHORT_STRING: usize = 64;

@@ -1,7 +1,7 @@
 //! Rewrites serde's error messages without Rust types.
 
 /// The beginnings of serde's error messages.
-const OF_SERDE: [&str; 8] = [
+const SERDE_PREFIXES: [&str; 8] = [
     "invalid type: ",
     "invalid value: ",
     "invalid length ",
@@ -18,7 +18,7 @@ pub(super) fn is_of_serde(words: &str) -> bool {
     while let Some((_, rest)) = words.strip_prefix('`').and_then(|rest| rest.split_once("`: ")) {
         words = rest;
     }
-    OF_SERDE.iter().any(|start| words.starts_with(start))
+    SERDE_PREFIXES.iter().any(|start| words.starts_with(start))
 }
 
 /// Rewrites serde's error messages without Rust types; others are unchanged.

@@ -9,12 +9,12 @@ pub fn mended(text: &[u8]) -> Cow<'_, [u8]> {
     let mut at = 0;
     while let Some(found) = text.get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {
         at += found;
-        at += match (half_at(text, at), half_at(text, at + ESCAPE)) {
-            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => 2 * ESCAPE,
+        at += match (half_at(text, at), half_at(text, at + ESCAPE_LENGTH)) {
+            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => 2 * ESCAPE_LENGTH,
             (Some(_), _) => {
                 // The replacement has the same length.
-                out.get_or_insert_with(|| text.to_vec())[at..at + ESCAPE].copy_from_slice(b"\\ufffd");
-                ESCAPE
+                out.get_or_insert_with(|| text.to_vec())[at..at + ESCAPE_LENGTH].copy_from_slice(b"\\ufffd");
+                ESCAPE_LENGTH
             }
             // The escaped character, such as a backslash, is part of this escape.
             (None, _) => 2,
@@ -24,11 +24,11 @@ pub fn mended(text: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// The length of `\uD83D`.
-const ESCAPE: usize = 6;
+const ESCAPE_LENGTH: usize = 6;
 
 /// The lone surrogate escaped at a position.
 fn half_at(text: &[u8], at: usize) -> Option<u16> {
-    let digits = text.get(at..at + ESCAPE)?.strip_prefix(b"\\u")?;
+    let digits = text.get(at..at + ESCAPE_LENGTH)?.strip_prefix(b"\\u")?;
     let digits =
         std::str::from_utf8(digits).ok().filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))?;
     u16::from_str_radix(digits, 16).ok().filter(|unit| matches!(unit, 0xD800..=0xDFFF))

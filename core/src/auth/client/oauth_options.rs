@@ -228,7 +228,7 @@ impl OAuthOptions {
         }
         let grant = self.grant;
         for name in given.iter().copied().chain(handler) {
-            if let Some((_, grants)) = OF_GRANTS.iter().find(|(names, _)| names.contains(&name))
+            if let Some((_, grants)) = GRANT_OPTIONS.iter().find(|(names, _)| names.contains(&name))
                 && !grants.contains(&grant)
             {
                 let names: Vec<_> = grants.iter().map(|grant| grant.as_str()).collect();
@@ -236,12 +236,12 @@ impl OAuthOptions {
                 return Err(AuthOptionError::new(name, problem));
             }
         }
-        for (name, others) in BELONGING {
+        for (name, others) in DEPENDENT_OPTIONS {
             if is_given(name) && !others.iter().any(is_given) {
                 return Err(AuthOptionError::new(name, format!("needs {}", in_words(others))));
             }
         }
-        for (of, names, advice) in NEEDED {
+        for (of, names, advice) in REQUIRED_OPTIONS {
             if *of == grant && !names.iter().any(is_given) {
                 let problem = format!("is missing: the grant {} needs {}{advice}", grant.as_str(), in_words(names));
                 return Err(AuthOptionError::new(names[0], problem));
@@ -306,14 +306,14 @@ impl OAuthOptions {
             let problem = format!("has {scope:?}, which is not a scope (RFC 6749 section 3.3)");
             return Err(AuthOptionError::new("scopes", problem));
         }
-        if let Some(name) = self.authorization_parameters.keys().find(|name| RESERVED.contains(&name.as_str())) {
+        if let Some(name) = self.authorization_parameters.keys().find(|name| RESERVED_PARAMS.contains(&name.as_str())) {
             let problem = format!("has {name:?}, which the client sets itself or does not support");
             return Err(AuthOptionError::new("authorizationParameters", problem));
         }
         if self.login_timeout.is_zero() {
             return Err(AuthOptionError::new("loginTimeoutMs", "must be more than 0"));
         }
-        if self.login_timeout > LONGEST_LOGIN {
+        if self.login_timeout > MAX_LOGIN_TIMEOUT {
             return Err(AuthOptionError::new("loginTimeoutMs", "must be at most 15 min"));
         }
         if self.request_timeout.is_zero() {
@@ -325,7 +325,7 @@ impl OAuthOptions {
 
 /// Parameters of a login that belong to the client (RFC 6749 section 4.1.1, RFC 7636, RFC 8707,
 /// RFC 9101, RFC 9449).
-const RESERVED: &[&str] = &[
+const RESERVED_PARAMS: &[&str] = &[
     "response_type",
     "response_mode",
     "client_id",
@@ -341,7 +341,7 @@ const RESERVED: &[&str] = &[
 ];
 
 /// A request does not wait much longer for its credentials.
-const LONGEST_LOGIN: Duration = Duration::from_secs(15 * 60);
+const MAX_LOGIN_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 
 /// Joins option names for a message.
 fn in_words(names: &[&str]) -> String {
@@ -356,7 +356,7 @@ fn is_document(url: &str) -> bool {
 }
 
 /// Options that apply only to some grants.
-const OF_GRANTS: &[(&[&str], &[OAuthGrant])] = {
+const GRANT_OPTIONS: &[(&[&str], &[OAuthGrant])] = {
     use OAuthGrant::{AuthorizationCode, ClientCredentials, EnterpriseManaged, WorkloadIdentity};
     &[
         (
@@ -385,7 +385,7 @@ const OF_GRANTS: &[(&[&str], &[OAuthGrant])] = {
 };
 
 /// Options that require one of others.
-const BELONGING: &[(&str, &[&str])] = &[
+const DEPENDENT_OPTIONS: &[(&str, &[&str])] = &[
     ("clientSecret", &["clientId"]),
     ("issuer", &["clientId", "assertion"]),
     ("assumePkce", &["issuer"]),
@@ -396,7 +396,7 @@ const BELONGING: &[(&str, &[&str])] = &[
 ];
 
 /// The options of which a grant needs at least one, with advice.
-const NEEDED: &[(OAuthGrant, &[&str], &str)] = {
+const REQUIRED_OPTIONS: &[(OAuthGrant, &[&str], &str)] = {
     use OAuthGrant::{ClientCredentials, EnterpriseManaged, WorkloadIdentity};
     &[
         (ClientCredentials, &["clientId", "clientMetadataUrl"], ""),

@@ -42,7 +42,7 @@ type Headers = Vec<(String, String)>;
 
 /// Headers with a meaning for HTTP or the protocol, in addition to those whose names begin with
 /// `mcp-`.
-const RESERVED: [&str; 8] =
+const RESERVED_HEADERS: [&str; 8] =
     ["accept", "connection", "content-length", "content-type", "host", "last-event-id", "transfer-encoding", "upgrade"];
 
 impl RequestHeaders {
@@ -119,7 +119,7 @@ fn checked(given: impl IntoIterator<Item = (String, String)>) -> Result<Headers,
         .into_iter()
         .map(|(name, value)| {
             let name = name.to_ascii_lowercase();
-            if RESERVED.contains(&&*name) || name.starts_with("mcp-") {
+            if RESERVED_HEADERS.contains(&&*name) || name.starts_with("mcp-") {
                 return Err(AuthError(format!(
                     "The header {name:?} is set by the protocol: the function must not return it"
                 )));

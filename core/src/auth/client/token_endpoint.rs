@@ -18,8 +18,8 @@ use serde_json::json;
 use std::sync::Arc;
 use url::form_urlencoded;
 
-/// Lifetime of an assertion in seconds; each is used only once.
-const ASSERTION_LIFE: u64 = 60;
+/// In seconds; each assertion is used only once.
+const ASSERTION_LIFETIME: u64 = 60;
 
 /// The context of every grant and every renewal.
 #[derive(Clone)]
@@ -175,7 +175,7 @@ impl TokenContext<'_> {
             "sub": client_id,
             "aud": self.issuer,
             "iat": now,
-            "exp": now + ASSERTION_LIFE,
+            "exp": now + ASSERTION_LIFETIME,
             "jti": pkce::random()?,
         });
         key.sign(json!({"typ": "JWT"}), &claims)
@@ -199,10 +199,11 @@ impl TokenContext<'_> {
 /// Not every server uses the codes of RFC 6749 section 5.2: for a void refresh token, some return
 /// `invalid_request`, or a code or a body of their own.
 fn is_final(status: StatusCode, code: Option<&str>) -> bool {
-    const TEMPORARY: [&str; 4] = ["temporarily_unavailable", "server_error", "use_dpop_nonce", "invalid_dpop_proof"];
+    const TEMPORARY_ERRORS: [&str; 4] =
+        ["temporarily_unavailable", "server_error", "use_dpop_nonce", "invalid_dpop_proof"];
     let is_busy = matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS);
     let decided = match code {
-        Some(code) => !TEMPORARY.contains(&code),
+        Some(code) => !TEMPORARY_ERRORS.contains(&code),
         // A gateway in between uses other statuses.
         None => matches!(status, StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::GONE),
     };

@@ -6,10 +6,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 /// A token is refreshed this many seconds before it expires, so that it doesn't expire in transit.
-const EARLY: u64 = 30;
+const EXPIRY_MARGIN: u64 = 30;
 /// A token that is refused within this many seconds after it was refreshed is refused for another
 /// reason than its age.
-const JUST: u64 = 60;
+const FRESHNESS: u64 = 60;
 
 /// The authorization server that an MCP server used last.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ pub(super) struct Tokens {
 
 impl Tokens {
     pub(super) fn ends_soon(&self, now: u64) -> bool {
-        self.expires_at.is_some_and(|end| end <= now.saturating_add(EARLY))
+        self.expires_at.is_some_and(|end| end <= now.saturating_add(EXPIRY_MARGIN))
     }
 
     pub(super) fn has_ended(&self, now: u64) -> bool {
@@ -69,7 +69,7 @@ impl Tokens {
     }
 
     pub(super) fn are_just_renewed(&self, now: u64) -> bool {
-        self.renewed_at.is_some_and(|at| now.saturating_sub(at) <= JUST)
+        self.renewed_at.is_some_and(|at| now.saturating_sub(at) <= FRESHNESS)
     }
 
     /// Returns whether the stored tokens are older than these.

@@ -32,12 +32,12 @@ impl AuthTurns {
 }
 
 /// The turns of everything in this process that may use a refresh token.
-static OF_REFRESH_TOKENS: LazyLock<TurnsByKey> = LazyLock::new(TurnsByKey::default);
+static REFRESH_TOKEN_TURNS: LazyLock<TurnsByKey> = LazyLock::new(TurnsByKey::default);
 
 /// The turn of a refresh token in this process. Not every store has locks, and its keys don't tell
 /// users apart: each may have a store of their own.
 pub(super) async fn of_refresh_token(refresh_token: &str) -> AuthTurn {
-    OF_REFRESH_TOKENS.of(refresh_token).take().await
+    REFRESH_TOKEN_TURNS.of(refresh_token).take().await
 }
 
 /// Turns by key. They exist while somebody takes or awaits one.

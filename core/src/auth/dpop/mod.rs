@@ -7,4 +7,4 @@ mod replay_protection;
 
 pub(super) use nonce::Nonces;
 pub(super) use proof::{Expected, Proof, read};
-pub(super) use replay_protection::{DEFAULT_MAX, ProofUse, Replays, digest, end};
+pub(super) use replay_protection::{DEFAULT_MAX_PROOFS, ProofUse, Replays, digest, end};

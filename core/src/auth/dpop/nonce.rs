@@ -5,10 +5,10 @@ use aws_lc_rs::hmac;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 
 /// How long a nonce is issued, in seconds.
-const STEP: u64 = 60;
-/// For how many steps a nonce is accepted. The new one is sent with every response long before the
-/// old one expires (XAU-69).
-const STEPS: u64 = 5;
+const ROTATION_INTERVAL: u64 = 60;
+/// For how many intervals after that it is accepted. The new one is sent with every response long
+/// before the old one expires (XAU-69).
+const ACCEPTED_INTERVALS: u64 = 5;
 
 /// Issues and checks nonces.
 #[derive(Debug)]
@@ -24,14 +24,14 @@ impl Nonces {
 
     /// The current nonce. `now` is a Unix timestamp in seconds.
     pub(in crate::auth) fn current(&self, now: u64) -> String {
-        self.of(now / STEP)
+        self.of(now / ROTATION_INTERVAL)
     }
 
     /// Returns whether a nonce is valid now.
     pub(in crate::auth) fn knows(&self, now: u64, nonce: &str) -> bool {
-        let step = now / STEP;
+        let step = now / ROTATION_INTERVAL;
         // Allow one step ahead, for the clock of another server.
-        (step.saturating_sub(STEPS)..=step + 1).any(|step| same(&self.of(step), nonce))
+        (step.saturating_sub(ACCEPTED_INTERVALS)..=step + 1).any(|step| same(&self.of(step), nonce))
     }
 
     fn of(&self, step: u64) -> String {
@@ -56,15 +56,15 @@ mod tests {
         let nonce = nonces.current(now);
         assert!(nonce.len() >= 16);
         assert!(nonces.knows(now, &nonce));
-        assert!(nonces.knows(now + STEP * STEPS, &nonce));
-        assert!(!nonces.knows(now + STEP * (STEPS + 1), &nonce));
-        assert!(!nonces.knows(now - STEP * 2, &nonce));
+        assert!(nonces.knows(now + ROTATION_INTERVAL * ACCEPTED_INTERVALS, &nonce));
+        assert!(!nonces.knows(now + ROTATION_INTERVAL * (ACCEPTED_INTERVALS + 1), &nonce));
+        assert!(!nonces.knows(now - ROTATION_INTERVAL * 2, &nonce));
         assert!(!nonces.knows(now, ""));
         assert!(!nonces.knows(now, &other.current(now)));
         // The new nonce is issued while the old one is still valid.
-        let next = nonces.current(now + STEP);
+        let next = nonces.current(now + ROTATION_INTERVAL);
         assert_ne!(next, nonce);
-        assert!(nonces.knows(now + STEP, &nonce) && nonces.knows(now + STEP, &next));
+        assert!(nonces.knows(now + ROTATION_INTERVAL, &nonce) && nonces.knows(now + ROTATION_INTERVAL, &next));
         assert!(Nonces::new(&[1; 32]).knows(now, &nonce));
     }
 }

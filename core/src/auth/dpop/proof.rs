@@ -10,8 +10,8 @@ use http::HeaderMap;
 use serde_json::{Map, Value};
 use url::Url;
 
-/// Maximum difference between a proof's timestamp and the server's clock, in seconds (XAU-60).
-pub(in crate::auth) const WINDOW: u64 = 300;
+/// How far a proof's timestamp may be from the server's clock, in seconds (XAU-60).
+pub(in crate::auth) const MAX_SKEW: u64 = 300;
 
 /// Longer identifiers are refused.
 const MAX_ID: usize = 512;
@@ -37,7 +37,7 @@ pub(in crate::auth) struct Proof {
     /// Unique for this key.
     pub(in crate::auth) id: String,
     pub(in crate::auth) nonce: Option<String>,
-    /// Unix timestamp in seconds, within [`WINDOW`] of the server's clock.
+    /// Unix timestamp in seconds, within [`MAX_SKEW`] of the server's clock.
     pub(in crate::auth) issued: u64,
 }
 
@@ -76,7 +76,7 @@ pub(super) fn verify(proof: &str, expected: &Expected<'_>) -> Result<Proof, &'st
         return Err("The DPoP proof is for another URL");
     }
     #[allow(clippy::cast_precision_loss)]
-    let just_now = |issued: &f64| (issued - expected.now as f64).abs() <= WINDOW as f64;
+    let just_now = |issued: &f64| (issued - expected.now as f64).abs() <= MAX_SKEW as f64;
     let issued = claims.get("iat").and_then(Value::as_f64).filter(just_now);
     let issued = issued.ok_or("The DPoP proof is not recent")?;
     if text(claims, "ath") != Some(jwk::sha256(expected.token.as_bytes()).as_str()) {
@@ -150,8 +150,8 @@ mod tests {
             json!({"htu": "/mcp"}),
             json!({"iat": null}),
             json!({"iat": "now"}),
-            json!({"iat": NOW - WINDOW - 1}),
-            json!({"iat": NOW + WINDOW + 1}),
+            json!({"iat": NOW - MAX_SKEW - 1}),
+            json!({"iat": NOW + MAX_SKEW + 1}),
             json!({"ath": null}),
             json!({"ath": jwk::sha256(b"another-token")}),
         ] {
@@ -159,8 +159,8 @@ mod tests {
         }
         for changes in [
             json!({"htu": "HTTPS://mcp.EXAMPLE:443/mcp?query#fragment"}),
-            json!({"iat": NOW - WINDOW}),
-            json!({"iat": NOW + WINDOW}),
+            json!({"iat": NOW - MAX_SKEW}),
+            json!({"iat": NOW + MAX_SKEW}),
             json!({"iat": NOW as f64 + 0.5}),
             // XAU-73: unknown claims are ignored.
             json!({"content_digest": "sha-256=:x:"}),

@@ -1,14 +1,14 @@
 //! Replay protection: a proof is accepted only once (XAU-70).
 
-use super::proof::{Proof, WINDOW};
+use super::proof::{MAX_SKEW, Proof};
 use aws_lc_rs::digest as hash;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// How many proofs are remembered by default: about 10 MiB.
-pub(in crate::auth) const DEFAULT_MAX: usize = 500_000;
+/// They take about 10 MiB.
+pub(in crate::auth) const DEFAULT_MAX_PROOFS: usize = 500_000;
 /// A single key may use one fifth of the capacity.
-const SHARES: usize = 5;
+const KEY_SHARES: usize = 5;
 /// Proofs expire in groups, one for each period of this many seconds.
 const MINUTE: u64 = 60;
 
@@ -53,7 +53,7 @@ impl Replays {
     /// Records a proof. `now` is a Unix timestamp in seconds.
     pub(in crate::auth) fn note(&mut self, now: u64, proof: &Proof) -> ProofUse {
         self.forget_old(now);
-        let minute = proof.issued.saturating_add(WINDOW) / MINUTE;
+        let minute = proof.issued.saturating_add(MAX_SKEW) / MINUTE;
         if self.forgotten.is_some_and(|forgotten| minute <= forgotten) {
             return ProofUse::NoRoom;
         }
@@ -63,7 +63,7 @@ impl Replays {
             return ProofUse::Again;
         }
         let of_key: usize = self.minutes.values().filter_map(|minute| minute.of_key.get(&key)).sum();
-        if self.count >= self.max || of_key >= self.max.div_ceil(SHARES) {
+        if self.count >= self.max || of_key >= self.max.div_ceil(KEY_SHARES) {
             return ProofUse::NoRoom;
         }
         self.count += 1;
@@ -89,7 +89,7 @@ pub(in crate::auth) fn digest(proof: &Proof) -> String {
 
 /// When a proof becomes too old to be accepted, as a Unix timestamp in seconds.
 pub(in crate::auth) fn end(proof: &Proof) -> u64 {
-    (proof.issued.saturating_add(WINDOW) / MINUTE).saturating_add(1).saturating_mul(MINUTE)
+    (proof.issued.saturating_add(MAX_SKEW) / MINUTE).saturating_add(1).saturating_mul(MINUTE)
 }
 
 fn digest_of(proof: &Proof) -> Digest {
@@ -116,30 +116,30 @@ mod tests {
 
     #[test]
     fn xau_70_a_proof_is_good_once() {
-        let mut replays = Replays::new(DEFAULT_MAX);
+        let mut replays = Replays::new(DEFAULT_MAX_PROOFS);
         assert_eq!(replays.note(NOW, &proof("k", "1", NOW)), ProofUse::First);
         assert_eq!(replays.note(NOW, &proof("k", "1", NOW)), ProofUse::Again);
         assert_eq!(replays.note(NOW, &proof("k", "2", NOW)), ProofUse::First);
         assert_eq!(replays.note(NOW, &proof("l", "1", NOW)), ProofUse::First);
         // As long as its timestamp would be accepted.
-        for now in [NOW + 1, NOW + WINDOW - 1, NOW + WINDOW] {
+        for now in [NOW + 1, NOW + MAX_SKEW - 1, NOW + MAX_SKEW] {
             assert_eq!(replays.note(now, &proof("k", "1", NOW)), ProofUse::Again, "{now}");
         }
         // A proof of a client whose clock is ahead is accepted for longer.
-        let ahead = proof("k", "ahead", NOW + WINDOW);
+        let ahead = proof("k", "ahead", NOW + MAX_SKEW);
         for (now, expected) in
-            [(NOW, ProofUse::First), (NOW + WINDOW + 1, ProofUse::Again), (NOW + 2 * WINDOW, ProofUse::Again)]
+            [(NOW, ProofUse::First), (NOW + MAX_SKEW + 1, ProofUse::Again), (NOW + 2 * MAX_SKEW, ProofUse::Again)]
         {
             assert_eq!(replays.note(now, &ahead), expected, "{now}");
         }
         // After that, it is too old, and its slot is free.
-        assert_eq!(replays.note(NOW + 10 * WINDOW, &proof("k", "3", NOW + 10 * WINDOW)), ProofUse::First);
+        assert_eq!(replays.note(NOW + 10 * MAX_SKEW, &proof("k", "3", NOW + 10 * MAX_SKEW)), ProofUse::First);
         assert_eq!((replays.count, replays.minutes.len()), (1, 1));
     }
 
     #[test]
     fn xau_70_a_clock_that_is_set_back_makes_no_proof_good_again() {
-        let mut replays = Replays::new(DEFAULT_MAX);
+        let mut replays = Replays::new(DEFAULT_MAX_PROOFS);
         assert_eq!(replays.note(NOW, &proof("k", "1", NOW)), ProofUse::First);
         // The clock is a day ahead by mistake. The timestamps of clients' proofs are then too old,
         // which is checked before this.
@@ -162,11 +162,11 @@ mod tests {
         assert_eq!(flood("thief", 500), 20, "a fifth of the memory");
         let others: usize = (0..10).map(|number| flood(&format!("thief {number}"), 500)).sum();
         assert_eq!(others, 79, "the memory is bounded");
-        for now in [NOW + 2, NOW + WINDOW] {
+        for now in [NOW + 2, NOW + MAX_SKEW] {
             assert_eq!(replays.note(now, &captured), ProofUse::Again);
             assert_eq!(replays.note(now, &proof("victim", "2", now)), ProofUse::NoRoom);
         }
-        let later = NOW + 2 * WINDOW;
+        let later = NOW + 2 * MAX_SKEW;
         assert_eq!(replays.note(later, &proof("victim", "3", later)), ProofUse::First);
     }
 }

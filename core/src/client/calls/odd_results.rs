@@ -20,7 +20,7 @@ use std::{borrow::Cow, fmt};
 
 /// Required members that have an obvious value, also instead of a wrong one: the type, the member
 /// and the value.
-const MENDED: &[(&str, &str, &str)] =
+const MEMBER_DEFAULTS: &[(&str, &str, &str)] =
     &[("Tool", "inputSchema", r#"{"type":"object"}"#), ("Implementation", "version", r#""""#)];
 
 /// A result may be odd in thousands of places; the log names the first ones.
@@ -107,7 +107,7 @@ impl Mender<'_> {
         for field in model.fields {
             let place = Place::Member(place, field.json);
             if let Err(fault) = self.member(field, members, &place) {
-                let default = MENDED.iter().find(|(of, member, _)| (*of, *member) == (model.name, field.json));
+                let default = MEMBER_DEFAULTS.iter().find(|(of, member, _)| (*of, *member) == (model.name, field.json));
                 let default = default.and_then(|(.., json)| RawValue::from_string((*json).to_owned()).ok());
                 let Some(value) = default else { return Err(fault) };
                 self.warn(&place, format_args!("{fault}: the library assumes {value}"));

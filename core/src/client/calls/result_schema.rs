@@ -20,7 +20,7 @@ use std::{
 };
 
 /// A schema up to this size without patterns compiles in about a millisecond.
-const PROMPT_TEXT: usize = 32 << 10;
+const MAX_CHEAP_BYTES: usize = 32 << 10;
 
 /// The schema of structured content.
 #[doc(hidden)]
@@ -91,7 +91,7 @@ impl ResultSchema {
         match self.compiled.get() {
             Some(Some(Ok(schema))) => schema.is_costly(result.as_bytes().len()),
             Some(_) => false,
-            None => self.listed_bytes() > PROMPT_TEXT || self.text.get().contains("attern"),
+            None => self.listed_bytes() > MAX_CHEAP_BYTES || self.text.get().contains("attern"),
         }
     }
 

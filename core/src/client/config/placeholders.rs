@@ -1,12 +1,12 @@
 //! Placeholders for environment variables and for variables of the host.
 
-/// Prefix that some hosts use for environment variables.
-const ENVIRONMENT: &str = "env:";
+/// Some hosts write it before the names of environment variables.
+const ENVIRONMENT_PREFIX: &str = "env:";
 /// The user's home directory, as VS Code and Cursor name it.
 pub(crate) const HOME: &str = "userHome";
 
 /// Variables that hosts define and the environment does not.
-const OF_HOSTS: [&str; 3] = ["workspaceFolder", "workspaceFolderBasename", "pathSeparator"];
+const HOST_VARIABLES: [&str; 3] = ["workspaceFolder", "workspaceFolderBasename", "pathSeparator"];
 
 /// Replaces `${NAME}`, `${NAME:-default}` and `${env:NAME}`, and other names that `variable` knows,
 /// such as `${input:key}`. A dollar sign without a brace is literal.
@@ -27,11 +27,11 @@ pub(super) fn replace(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> 
 fn value(placeholder: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let with_default = placeholder.split_once(":-");
     let (name, default) = with_default.map_or((placeholder, None), |(name, default)| (name, Some(default)));
-    let name = name.strip_prefix(ENVIRONMENT).unwrap_or(name);
+    let name = name.strip_prefix(ENVIRONMENT_PREFIX).unwrap_or(name);
     // As in shells, `:-` also replaces an empty variable.
     let found = variable(name).filter(|found| default.is_none() || !found.is_empty());
     let is_plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    found.or_else(|| default.map(str::to_owned)).ok_or_else(|| match is_plain && !OF_HOSTS.contains(&name) {
+    found.or_else(|| default.map(str::to_owned)).ok_or_else(|| match is_plain && !HOST_VARIABLES.contains(&name) {
         true => {
             format!("needs the environment variable {name}, which is not set; set it, or write ${{{name}:-default}}")
         }

@@ -33,10 +33,10 @@ use std::{
     time::Duration,
 };
 
-/// How many connections are opened, or lists fetched, concurrently.
-const AT_ONCE: usize = 16;
+/// Connections opened, or lists fetched, at a time.
+const MAX_CONCURRENCY: usize = 16;
 /// At most what a message adds to the list in it: bytes, and JSON values.
-const ENVELOPE: usize = 128;
+const ENVELOPE_BYTES: usize = 128;
 const ENVELOPE_VALUES: usize = 16;
 
 /// The servers of a group, by prefix.
@@ -81,7 +81,7 @@ impl GroupMembers {
 
     /// Connects to all servers. Failed ones record their error.
     pub(super) async fn connect_all(self: &Arc<Self>) {
-        self.each(self.all(), AT_ONCE, |member| Box::pin(async move { drop(member.client().await) })).await;
+        self.each(self.all(), MAX_CONCURRENCY, |member| Box::pin(async move { drop(member.client().await) })).await;
     }
 
     /// Updates the handlers and roots of all connections.
@@ -115,7 +115,7 @@ impl GroupMembers {
     pub(super) async fn set_log_level(self: &Arc<Self>, level: LoggingLevel) {
         self.settings.change(|options| options.log_level = Some(level));
         let options = self.settings.part_options();
-        self.each(self.all(), AT_ONCE, move |member| {
+        self.each(self.all(), MAX_CONCURRENCY, move |member| {
             let options = options.clone();
             Box::pin(async move { member.set_log_level(level, &options).await })
         })
@@ -131,7 +131,7 @@ impl GroupMembers {
         let numbered: Vec<_> = members.iter().cloned().enumerate().collect();
         let (collected, of) = (Arc::clone(&pages), method.to_owned());
         let options = self.settings.part_options();
-        self.each(numbered, AT_ONCE, move |(number, member)| {
+        self.each(numbered, MAX_CONCURRENCY, move |(number, member)| {
             let (collected, method, options) = (Arc::clone(&collected), of.clone(), options.clone());
             Box::pin(async move {
                 match list_of(&member, &method, &options).await {
@@ -154,7 +154,7 @@ impl GroupMembers {
     /// server with a huge list does not hide the others.
     fn leave_out_longest(&self, members: &[Arc<GroupMember>], method: &str, pages: &mut [Vec<ObjectMembers>]) {
         let (options, _) = self.settings.current();
-        let bytes = options.max_message_bytes.min(MAX_BYTES).saturating_sub(ENVELOPE);
+        let bytes = options.max_message_bytes.min(MAX_BYTES).saturating_sub(ENVELOPE_BYTES);
         let limits = [MAX_ITEMS, bytes, options.max_values.saturating_sub(ENVELOPE_VALUES)];
         let mut sizes: Vec<_> = pages.iter().map(|page| size_of(page)).collect();
         let is_over = |sizes: &[[usize; 3]], at: usize| sizes.iter().map(|size| size[at]).sum::<usize>() > limits[at];

@@ -6,12 +6,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Initial backoff before reconnecting, if the last connection was short-lived; doubled each time.
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-/// Maximum backoff.
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// The wait before reconnecting, if the last connection was short-lived; doubled each time.
+const INITIAL_BACKOFF: Duration = Duration::from_millis(100);
+const MAX_BACKOFF: Duration = Duration::from_secs(10);
 /// After a connection that lasted this long, reconnect without backoff.
-const GOOD: Duration = Duration::from_secs(10);
+const MIN_STABLE_TIME: Duration = Duration::from_secs(10);
 
 /// A lost connection, and the messages queued for the next one.
 #[derive(Default)]
@@ -38,7 +37,7 @@ impl Reconnecting {
     /// Records that the connection was lost or could not be established.
     pub(in crate::client) fn lost(&mut self, now: Instant) {
         self.lost_at.get_or_insert(now);
-        let good = self.since.take().is_some_and(|since| now.saturating_duration_since(since) >= GOOD);
+        let good = self.since.take().is_some_and(|since| now.saturating_duration_since(since) >= MIN_STABLE_TIME);
         self.bad = if good { 0 } else { self.bad.saturating_add(1) };
     }
 
@@ -56,7 +55,7 @@ impl Reconnecting {
     /// clients don't reconnect at the same moment.
     fn pause(&self) -> Duration {
         let Some(doublings) = self.bad.checked_sub(2) else { return Duration::ZERO };
-        let pause = FIRST_PAUSE.saturating_mul(1 << doublings.min(16)).min(LONGEST_PAUSE);
+        let pause = INITIAL_BACKOFF.saturating_mul(1 << doublings.min(16)).min(MAX_BACKOFF);
         // Random enough: each `RandomState` differs.
         pause.mul_f64(0.5 + f64::from(RandomState::new().hash_one(0_u8) as u16) / f64::from(u16::MAX) / 2.0)
     }
@@ -75,7 +74,7 @@ mod tests {
             state.made(at(loss));
             state.lost(at(loss));
             let pause = state.pause();
-            let full = Duration::from_millis(50 << loss).min(LONGEST_PAUSE);
+            let full = Duration::from_millis(50 << loss).min(MAX_BACKOFF);
             if loss == 0 {
                 assert_eq!(pause, Duration::ZERO);
             } else {
@@ -85,7 +84,7 @@ mod tests {
         }
         assert_ne!(longest[11], state.pause(), "jitter");
         state.made(at(20));
-        state.lost(at(20) + GOOD);
+        state.lost(at(20) + MIN_STABLE_TIME);
         assert_eq!(state.pause(), Duration::ZERO);
     }
 }

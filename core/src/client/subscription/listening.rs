@@ -24,12 +24,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Backoff before a lost stream is reopened; doubled with each attempt.
-pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(500);
-pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// The wait before a lost stream is reopened; doubled with each attempt.
+pub(super) const INITIAL_BACKOFF: Duration = Duration::from_millis(500);
+pub(super) const MAX_BACKOFF: Duration = Duration::from_secs(30);
 /// How long opening the connection waits for the server to acknowledge the stream of
 /// `ClientOptions::listen`.
-const LISTENS_WITHIN: Duration = Duration::from_secs(5);
+const ACKNOWLEDGE_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl ClientInner {
     /// Opens the stream of an entry and waits until the server has acknowledged it. Returns what
@@ -77,7 +77,7 @@ impl ClientInner {
             return None;
         }
         let entry = self.subscriptions.add(filter, ChangeReceiver::Events(events), true).ok()?;
-        if let Err(error) = self.open_stream(&entry, LISTENS_WITHIN).await {
+        if let Err(error) = self.open_stream(&entry, ACKNOWLEDGE_TIMEOUT).await {
             tracing::warn!(target: "trunkline::client::subscription", %error, "could not open a stream of change notifications yet");
             if may_pass(&error) {
                 self.open_stream_again(&entry);
@@ -136,7 +136,7 @@ impl SubscriptionEntry {
         let mut listening = self.listening.lock();
         listening.attempts += 1;
         let doubled = 2u32.saturating_pow(listening.attempts - 1);
-        FIRST_PAUSE.saturating_mul(doubled).min(LONGEST_PAUSE)
+        INITIAL_BACKOFF.saturating_mul(doubled).min(MAX_BACKOFF)
     }
 }
 
@@ -162,7 +162,7 @@ impl ReplyTo for ListenStream {
         match outcome.err() {
             Some(ClientError::Closed | ClientError::Cancelled) => {}
             error if is_lost && client.check_open().is_ok() => {
-                if client.runtime.now().saturating_duration_since(*since) > LONGEST_PAUSE {
+                if client.runtime.now().saturating_duration_since(*since) > MAX_BACKOFF {
                     self.entry.listening.lock().attempts = 0;
                 }
                 let error = error.as_ref().map(tracing::field::display);

@@ -27,13 +27,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Default polling interval.
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// Bounds of the polling interval that a server requests (TSK-25, TKX-15).
-const SHORTEST_INTERVAL: Duration = Duration::from_millis(20);
-const LONGEST_INTERVAL: Duration = Duration::from_secs(3600);
-/// Maximum backoff after failed polls; it doubles with each failure.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// Used if the server requests no interval.
+const DEFAULT_POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// Bounds of what a server requests (TSK-25, TKX-15).
+const MIN_POLL_INTERVAL: Duration = Duration::from_millis(20);
+const MAX_POLL_INTERVAL: Duration = Duration::from_secs(3600);
+/// The wait after a failed poll doubles with each failure.
+const MAX_BACKOFF: Duration = Duration::from_secs(30);
 
 /// The polling loop of a task.
 pub(super) struct Following {
@@ -218,7 +218,7 @@ impl Following {
     /// Waits until the next poll, or until something happens.
     async fn pause(&mut self) -> Woken {
         let pause = match self.failing {
-            Some((_, times)) => self.interval().max(Duration::from_millis(250 << times.min(7)).min(LONGEST_PAUSE)),
+            Some((_, times)) => self.interval().max(Duration::from_millis(250 << times.min(7)).min(MAX_BACKOFF)),
             None => self.interval(),
         };
         let runtime = Arc::clone(&self.client.inner.runtime);
@@ -249,7 +249,7 @@ impl Following {
     /// The polling interval that the server currently requests (TKX-29), within bounds.
     fn interval(&self) -> Duration {
         let named = self.state.task().and_then(|task| task.poll_interval_ms).map(Duration::from_millis);
-        named.unwrap_or(POLL_INTERVAL).clamp(SHORTEST_INTERVAL, LONGEST_INTERVAL)
+        named.unwrap_or(DEFAULT_POLL_INTERVAL).clamp(MIN_POLL_INTERVAL, MAX_POLL_INTERVAL)
     }
 
     /// Returns whether a failure may be temporary. Polls may fail for at most the maximum time of a

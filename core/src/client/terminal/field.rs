@@ -11,8 +11,8 @@ use crate::{
 use serde_json::{Value, json};
 use std::io;
 
-/// Maximum number of choices that are listed.
-const LISTED: usize = 100;
+/// The others can be typed in full.
+const MAX_LISTED_CHOICES: usize = 100;
 
 /// A field to fill in.
 pub(super) struct Entry<'a> {
@@ -67,11 +67,11 @@ impl Entry<'_> {
     }
 
     fn show_choices(&self, console: &mut dyn Console, choices: &[Choice]) -> io::Result<()> {
-        for (index, choice) in choices.iter().enumerate().take(LISTED) {
+        for (index, choice) in choices.iter().enumerate().take(MAX_LISTED_CHOICES) {
             console.show(&format!("  {:>4}. {}\n", index + 1, line(&choice.title)))?;
         }
-        if choices.len() > LISTED {
-            console.show(&format!("        … and {} more: type one in full\n", choices.len() - LISTED))?;
+        if choices.len() > MAX_LISTED_CHOICES {
+            console.show(&format!("        … and {} more: type one in full\n", choices.len() - MAX_LISTED_CHOICES))?;
         }
         Ok(())
     }

@@ -2,8 +2,8 @@
 
 use crate::{client::ServerRequest, printable::printable};
 
-/// Maximum length of a string, in characters.
-const MOST: usize = 4_000;
+/// Longer strings are cut short.
+const MAX_CHARS: usize = 4_000;
 
 /// A string with its lines kept, each indented.
 pub(super) fn paragraph(text: &str) -> String {
@@ -27,7 +27,7 @@ pub(super) fn server<P>(request: &ServerRequest<P>) -> String {
 }
 
 fn short(text: &str) -> String {
-    match text.char_indices().nth(MOST) {
+    match text.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{} …", &text[..end]),
         None => text.to_owned(),
     }

@@ -22,7 +22,7 @@ const MAX_DEPTH: usize = 32;
 /// Maximum entries listed per folder.
 const MAX_ENTRIES: usize = 100_000;
 /// The characters to percent-encode in a path segment (RFC 3986, section 3.3).
-const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const PATH_SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// A folder whose files are resources.
 pub(super) struct Folder {
@@ -170,7 +170,7 @@ impl Walk<'_> {
 impl FolderFile {
     /// The path as part of the URI.
     pub(super) fn encoded_path(&self) -> String {
-        let names: Vec<_> = self.path.iter().map(|name| utf8_percent_encode(name, SEGMENT).to_string()).collect();
+        let names: Vec<_> = self.path.iter().map(|name| utf8_percent_encode(name, PATH_SEGMENT).to_string()).collect();
         names.join("/")
     }
 

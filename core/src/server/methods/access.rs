@@ -18,8 +18,8 @@ use std::{
     sync::Arc,
 };
 
-/// Maximum visibility hooks that run concurrently for one list request.
-const ASKED_AT_ONCE: usize = 16;
+/// How many visibility hooks run at a time for one list request.
+const MAX_CONCURRENT_HOOKS: usize = 16;
 
 /// Continues a request once the visibility hook of a feature has decided, or immediately if it has
 /// none. `next` gets `false` if the caller must not learn that the feature exists.
@@ -93,7 +93,7 @@ async fn visible(context: &Arc<ActiveRequest>, candidates: Vec<ListCandidate>, m
     let (mut shown, mut rest) = (Vec::new(), candidates.into_iter());
     while shown.len() < most && context.is_wanted() {
         let ask = |candidate: ListCandidate| (decision(context, &candidate.access, &candidate.key), candidate);
-        let asked: Vec<_> = rest.by_ref().take(ASKED_AT_ONCE).map(ask).collect();
+        let asked: Vec<_> = rest.by_ref().take(MAX_CONCURRENT_HOOKS).map(ask).collect();
         if asked.is_empty() {
             break;
         }
@@ -130,7 +130,7 @@ pub(in crate::server) fn allowed_resources(context: &Arc<ActiveRequest>, uris: B
     let (context, request) = (Arc::clone(context), Arc::clone(context));
     let decision = Box::pin(async move {
         while !undecided.is_empty() && context.is_wanted() {
-            for some in undecided.chunks(ASKED_AT_ONCE).take_while(|_| context.is_wanted()) {
+            for some in undecided.chunks(MAX_CONCURRENT_HOOKS).take_while(|_| context.is_wanted()) {
                 let ask = |it: &Reader| (it.identity(), decision(&context, &it.options.access, &it.key));
                 let asked: Vec<_> = some.iter().map(ask).collect();
                 for (identity, decision) in asked {

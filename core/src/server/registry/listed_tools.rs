@@ -32,8 +32,8 @@ pub(in crate::server) struct ListedSchema {
     mirrored: OnceLock<Vec<HeaderParameter>>,
 }
 
-/// Maximum schemas kept per provider. The oldest is evicted first.
-const MOST: usize = 4096;
+/// Each provider keeps this many. The oldest is evicted first.
+const MAX_SCHEMAS: usize = 4096;
 
 impl ListedTools {
     /// Records the tools listed to a principal. A schema listed to many principals is stored for
@@ -50,7 +50,7 @@ impl ListedTools {
             if known.schemas.insert(key.clone(), Arc::new(listed)).is_none() {
                 known.order.push_back(key);
             }
-            if known.order.len() > MOST
+            if known.order.len() > MAX_SCHEMAS
                 && let Some(oldest) = known.order.pop_front()
             {
                 known.schemas.remove(&oldest);

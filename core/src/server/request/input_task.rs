@@ -20,10 +20,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Default polling interval, and its bounds (TSK-25).
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
-const SHORTEST_INTERVAL: Duration = Duration::from_millis(20);
-const LONGEST_INTERVAL: Duration = Duration::from_secs(3600);
+/// Used if the client names no interval, and the bounds of one that it names (TSK-25).
+const DEFAULT_POLL_INTERVAL: Duration = Duration::from_secs(1);
+const MIN_POLL_INTERVAL: Duration = Duration::from_millis(20);
+const MAX_POLL_INTERVAL: Duration = Duration::from_secs(3600);
 
 /// A request for input, from sending it to the result of its task.
 struct InputTask {
@@ -143,8 +143,8 @@ impl InputTask {
         let runtime = self.context.connection.runtime();
         // If the task waits for something, request its result early (TSK-19).
         while task.status == TaskStatus::Working {
-            let named = task.poll_interval.map_or(POLL_INTERVAL, Duration::from_millis);
-            let due = later(runtime.now(), named.clamp(SHORTEST_INTERVAL, LONGEST_INTERVAL)).min(self.deadline);
+            let named = task.poll_interval.map_or(DEFAULT_POLL_INTERVAL, Duration::from_millis);
+            let due = later(runtime.now(), named.clamp(MIN_POLL_INTERVAL, MAX_POLL_INTERVAL)).min(self.deadline);
             unless(runtime.sleep_until(due), change.kept()).await;
             let state = self.ask(method::TASKS_GET, &task.id).await?;
             let wrong = |problem| ClientRequestError::Invalid(format!("{}: {problem}", method::TASKS_GET));

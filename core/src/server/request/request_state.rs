@@ -103,15 +103,15 @@ pub(super) struct Binding<'a> {
     pub(super) now: Duration,
 }
 
-/// The version of the format, the first byte of every state.
-const VERSION: u8 = 1;
-const KEY_ID: usize = 8;
+/// The first byte of every state.
+const FORMAT_VERSION: u8 = 1;
+const KEY_ID_LENGTH: usize = 8;
 /// Maximum size, because the state is sent back and forth.
 const MAX_SEALED: usize = 256 * 1024;
 
 /// Seals and opens states.
 pub(super) struct Sealer {
-    keys: Vec<(Cipher, [u8; KEY_ID])>,
+    keys: Vec<(Cipher, [u8; KEY_ID_LENGTH])>,
     /// True if the key is random and the warning about it has not been logged.
     warn: AtomicBool,
 }
@@ -167,7 +167,7 @@ impl Sealer {
         if text.len() > MAX_SEALED {
             return None;
         }
-        let mut head = vec![VERSION];
+        let mut head = vec![FORMAT_VERSION];
         head.extend_from_slice(id);
         let sealed = key.seal(&head, &text)?;
         Some(URL_SAFE_NO_PAD.encode([head, sealed].concat()))
@@ -194,8 +194,8 @@ impl Sealer {
             return None;
         }
         let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
-        let (head, rest) = bytes.split_at_checked(1 + KEY_ID)?;
-        if head[0] != VERSION {
+        let (head, rest) = bytes.split_at_checked(1 + KEY_ID_LENGTH)?;
+        if head[0] != FORMAT_VERSION {
             return None;
         }
         let (key, _) = self.keys.iter().find(|(_, id)| id == &head[1..])?;

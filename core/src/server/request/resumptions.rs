@@ -29,14 +29,13 @@ use std::{
 
 /// Budget of the records in memory. Kept values are small, such as the number of a payment.
 const MAX_BYTES: usize = 16 << 20;
-/// How often to retry a state that another request holds, and at what interval, because that
-/// request may be about to end.
-const ATTEMPTS: usize = 20;
-const INTERVAL: Duration = Duration::from_millis(100);
-/// Delay after a store error.
-const PAUSE: Duration = Duration::from_millis(500);
-/// Lifetime of a record without values.
-const EMPTY: Duration = Duration::from_secs(1);
+/// A state that another request holds is retried, because that request may be about to end.
+const MAX_ATTEMPTS: usize = 20;
+const RETRY_INTERVAL: Duration = Duration::from_millis(100);
+/// The wait after a store error.
+const STORE_RETRY_DELAY: Duration = Duration::from_millis(500);
+/// How long a record without values is kept.
+const EMPTY_RECORD_TTL: Duration = Duration::from_secs(1);
 /// The error if another request holds the state.
 const IN_USE: &str = "another request with this requestState is in progress; send it again after that";
 
@@ -103,7 +102,7 @@ impl Resumptions {
     ) -> Result<(Resumption, BTreeMap<String, Value>), RpcError> {
         let backend = self.backend(stored, runtime);
         let key = format!("resumed/{}/{}", digest(&state.principal), state.id);
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_ATTEMPTS {
             match self.try_hold(&backend, &key, state.expires).await {
                 Ok(Some(held)) => return Ok(held),
                 Ok(None) => {}
@@ -112,7 +111,7 @@ impl Resumptions {
                     return Err(RpcError::busy("the store of request states is not available"));
                 }
             }
-            let pause = runtime.sleep_until(later(runtime.now(), INTERVAL));
+            let pause = runtime.sleep_until(later(runtime.now(), RETRY_INTERVAL));
             if race::unless(cancellation.cancelled(), pause).await.is_none() {
                 break;
             }
@@ -198,7 +197,7 @@ impl Backend {
     /// How long the store keeps a record.
     fn lifetime(&self, record: &ResumptionRecord, expires: Duration) -> Duration {
         let left = expires.saturating_sub(self.runtime.unix_time());
-        if *record == ResumptionRecord::default() { EMPTY.min(left) } else { left }
+        if *record == ResumptionRecord::default() { EMPTY_RECORD_TTL.min(left) } else { left }
     }
 }
 
@@ -248,7 +247,7 @@ impl HeldRecord {
                 Err(StoreError { kind: StoreErrorKind::Unavailable | StoreErrorKind::Full, .. })
                     if runtime.unix_time() < self.expires =>
                 {
-                    runtime.sleep_until(later(runtime.now(), PAUSE)).await;
+                    runtime.sleep_until(later(runtime.now(), STORE_RETRY_DELAY)).await;
                 }
                 // Up to date, or another worker presumed this one dead and took over the state.
                 Ok(_) | Err(_) => return,
@@ -316,7 +315,7 @@ mod tests {
                 if self.0.load(Ordering::Relaxed) == count {
                     return;
                 }
-                tokio::time::sleep(INTERVAL).await;
+                tokio::time::sleep(RETRY_INTERVAL).await;
             }
             panic!("{} payments", self.0.load(Ordering::Relaxed));
         }
@@ -386,11 +385,11 @@ mod tests {
         }
         // Sleeps of the paused clock are rounded up to milliseconds.
         for wait in &waits {
-            assert!(wait.abs_diff(INTERVAL * ATTEMPTS as u32) <= 2 * INTERVAL, "{waits:?}");
+            assert!(wait.abs_diff(RETRY_INTERVAL * MAX_ATTEMPTS as u32) <= 2 * RETRY_INTERVAL, "{waits:?}");
         }
         let again = client(&one);
         let id = again.request("tools/call", retry);
-        tokio::time::sleep(INTERVAL).await;
+        tokio::time::sleep(RETRY_INTERVAL).await;
         gate.add_permits(2);
         assert_eq!(text_of(&again.answer(id).await), "payment 1");
     }
@@ -405,7 +404,7 @@ mod tests {
         alice.request("tools/call", retry.clone());
         payments.reach(1).await;
         // As left by a killed worker.
-        tokio::time::sleep(INTERVAL).await;
+        tokio::time::sleep(RETRY_INTERVAL).await;
         let (key, mut record) = only_record(&store, &retry["requestState"]).await;
         record["worker"] = "killed".into();
         store.kept.put(&key, &record.to_string(), MINUTE).await.unwrap();
@@ -441,13 +440,13 @@ mod tests {
         let retry = retry(&alice).await;
         let id = alice.request("tools/call", retry.clone());
         payments.reach(1).await;
-        tokio::time::sleep(INTERVAL).await;
+        tokio::time::sleep(RETRY_INTERVAL).await;
         store.store.set(Some(StoreFault::Failing(StoreErrorKind::Full)));
         gate.add_permits(1);
         assert_eq!(text_of(&alice.answer(id).await), "payment 1");
-        tokio::time::sleep(INTERVAL).await;
+        tokio::time::sleep(RETRY_INTERVAL).await;
         store.store.set(None);
-        tokio::time::sleep(2 * PAUSE).await;
+        tokio::time::sleep(2 * STORE_RETRY_DELAY).await;
         open.add_permits(1);
         assert_eq!(text_of(&client(&other).ask("tools/call", retry).await), "payment 1");
         assert_eq!(payments.0.load(Ordering::Relaxed), 1);
@@ -504,9 +503,9 @@ mod tests {
         let refused = client(&server).ask("tools/call", retry.clone()).await;
         assert_eq!(refused["error"], json!(RpcError::busy(IN_USE)), "{refused}");
         gate.add_permits(1);
-        tokio::time::sleep(INTERVAL).await;
+        tokio::time::sleep(RETRY_INTERVAL).await;
         let again = client(&server).ask("tools/call", retry).await["result"]["taskId"].take();
-        tokio::time::sleep(INTERVAL).await;
+        tokio::time::sleep(RETRY_INTERVAL).await;
         let done = alice.ask("tasks/get", declaring(json!({"taskId": again}))).await;
         assert_eq!(done["result"]["result"]["content"][0]["text"], "payment 1", "{done}");
         assert_eq!(payments.load(Ordering::Relaxed), 1);
@@ -555,7 +554,7 @@ mod tests {
         resume(&resumptions, "me", "a", 1).await;
         let keys = || resumptions.memory.get().unwrap().keys().len();
         assert_eq!(keys(), 2);
-        for (time, left) in [(EMPTY, 1), (HOUR, 0)] {
+        for (time, left) in [(EMPTY_RECORD_TTL, 1), (HOUR, 0)] {
             tokio::time::sleep(time).await;
             resumptions.memory.get().unwrap().get("resumed/").await.unwrap();
             assert_eq!(keys(), left);

@@ -9,9 +9,9 @@ use serde_json::{
 
 /// Returns whether a value may have rounded an integer.
 pub(super) fn may_be_rounded(value: &Value) -> bool {
-    const LONG: f64 = (1_u64 << 63) as f64;
+    const INTEGER_LIMIT: f64 = (1_u64 << 63) as f64;
     match value {
-        Value::Number(number) => number.is_f64() && number.as_f64().is_some_and(|number| number.abs() >= LONG),
+        Value::Number(number) => number.is_f64() && number.as_f64().is_some_and(|number| number.abs() >= INTEGER_LIMIT),
         Value::Array(items) => items.iter().any(may_be_rounded),
         Value::Object(members) => members.values().any(may_be_rounded),
         _ => false,

@@ -32,7 +32,7 @@ impl CacheHints {
 
     /// Whole milliseconds, within the exact range of JSON numbers.
     pub(in crate::server) fn ttl_ms(&self) -> u64 {
-        const EXACT: u64 = (1 << 53) - 1;
-        u64::try_from(self.ttl.as_millis()).map_or(EXACT, |ms| ms.min(EXACT))
+        const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
+        u64::try_from(self.ttl.as_millis()).map_or(MAX_SAFE_INTEGER, |ms| ms.min(MAX_SAFE_INTEGER))
     }
 }

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 const MAX_WARNINGS: usize = 64;
 
 /// Members of every result, whatever its type.
-const COMMON: [&str; 4] = ["resultType", "ttlMs", "cacheScope", "_meta"];
+const COMMON_MEMBERS: [&str; 4] = ["resultType", "ttlMs", "cacheScope", "_meta"];
 
 /// The members that have been warned about.
 #[derive(Default)]
@@ -26,7 +26,7 @@ impl UnknownMembers {
     pub(super) fn note<T: Described>(&self, name: &str, result: &Value) {
         let (Type::Model(model), Some(members)) = (T::TYPE, result.as_object()) else { return };
         let known = || model.fields.iter().map(|field| field.json);
-        for member in members.keys().filter(|member| !COMMON.contains(&member.as_str())) {
+        for member in members.keys().filter(|member| !COMMON_MEMBERS.contains(&member.as_str())) {
             if known().any(|field| field == member) {
                 continue;
             }

@@ -7,8 +7,8 @@ use std::{collections::BTreeSet, sync::Arc};
 /// Maximum number of names per session or stream, and their maximum total size.
 const MAX: usize = 10_000;
 const MAX_BYTES: usize = 4 << 20;
-/// Overhead per name.
-const ENTRY: usize = 128;
+/// Added to the length of each name, in bytes.
+const NAME_OVERHEAD: usize = 128;
 
 /// A bounded set of names.
 #[derive(Default)]
@@ -41,7 +41,7 @@ impl Names {
         let removed = kept.set.remove(name);
         if removed {
             kept.bytes -= name.len();
-            kept.budget.give_back(kept.client.as_ref(), name.len() + ENTRY);
+            kept.budget.give_back(kept.client.as_ref(), name.len() + NAME_OVERHEAD);
         }
         removed
     }
@@ -83,7 +83,7 @@ impl KeptNames {
             let text = format!("at most {MAX} names with {MAX_BYTES} bytes in total are kept for one client");
             return Err(RpcError::busy(&text));
         }
-        self.budget.take(self.client.as_ref(), name.len() + ENTRY)?;
+        self.budget.take(self.client.as_ref(), name.len() + NAME_OVERHEAD)?;
         self.bytes = bytes;
         self.set.insert(name.to_owned());
         Ok(())
@@ -93,7 +93,7 @@ impl KeptNames {
     pub(super) fn adopt(&mut self, name: &str) {
         if self.set.insert(name.to_owned()) {
             self.bytes += name.len();
-            self.budget.add(self.client.as_ref(), name.len() + ENTRY);
+            self.budget.add(self.client.as_ref(), name.len() + NAME_OVERHEAD);
         }
     }
 }
@@ -101,7 +101,7 @@ impl KeptNames {
 impl Drop for KeptNames {
     fn drop(&mut self) {
         if !self.set.is_empty() {
-            self.budget.give_back(self.client.as_ref(), self.bytes + ENTRY * self.set.len());
+            self.budget.give_back(self.client.as_ref(), self.bytes + NAME_OVERHEAD * self.set.len());
         }
     }
 }
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn names_of_all_clients_are_bounded_together_and_each_has_a_share() {
-        const ONE: usize = 1000 - ENTRY;
+        const NAME_LENGTH: usize = 1000 - NAME_OVERHEAD;
         let budget = NameBudget::new(4000);
         let named = |client: Option<&str>| {
             let mut names = Names::default();
@@ -138,20 +138,20 @@ mod tests {
         };
         let (mut ada, mut again, mut bob, mut nobody) =
             (named(Some("ada")), named(Some("ada")), named(Some("bob")), named(None));
-        ada.within(&budget).insert(&"a".repeat(ONE)).unwrap();
-        ada.within(&budget).insert(&"a".repeat(ONE)).unwrap();
+        ada.within(&budget).insert(&"a".repeat(NAME_LENGTH)).unwrap();
+        ada.within(&budget).insert(&"a".repeat(NAME_LENGTH)).unwrap();
         assert!(
             again.within(&budget).insert("b").unwrap_err().is_busy(),
             "a quarter for one client, whatever its sessions"
         );
-        bob.within(&budget).insert(&"b".repeat(ONE)).unwrap();
-        nobody.within(&budget).insert(&"c".repeat(2 * ONE + ENTRY)).unwrap();
+        bob.within(&budget).insert(&"b".repeat(NAME_LENGTH)).unwrap();
+        nobody.within(&budget).insert(&"c".repeat(2 * NAME_LENGTH + NAME_OVERHEAD)).unwrap();
         assert!(named(Some("eve")).within(&budget).insert("e").unwrap_err().is_busy(), "there is no budget for anyone");
         nobody.within(&budget).adopt("from another process");
-        assert_eq!(budget.bytes(), 4000 + "from another process".len() + ENTRY);
+        assert_eq!(budget.bytes(), 4000 + "from another process".len() + NAME_OVERHEAD);
         ada.retain(&BTreeSet::new());
         drop(nobody);
-        again.within(&budget).insert(&"b".repeat(ONE)).unwrap();
+        again.within(&budget).insert(&"b".repeat(NAME_LENGTH)).unwrap();
         drop((ada, again, bob));
         assert_eq!(budget.bytes(), 0);
     }

@@ -19,8 +19,8 @@ use std::{
     time::Duration,
 };
 
-/// Changes within this time are coalesced.
-const COALESCE: Duration = Duration::from_millis(5);
+/// Changes within this time are sent together.
+const COALESCING_DELAY: Duration = Duration::from_millis(5);
 
 impl ChangeListener for Connection {
     fn notify(self: Arc<Self>, changes: &PendingNotifications) {
@@ -118,7 +118,7 @@ impl Connection {
         }
         let connection = Arc::clone(self);
         self.runtime().spawn(Box::pin(async move {
-            let at = connection.runtime().now() + COALESCE;
+            let at = connection.runtime().now() + COALESCING_DELAY;
             connection.runtime().sleep_until(at).await;
             connection.session.scheduled.store(false, Ordering::Release);
             if !connection.is_closed() {

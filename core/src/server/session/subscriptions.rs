@@ -28,7 +28,7 @@ pub(super) struct OpenSubscription {
 }
 
 /// The members of a filter that name lists.
-const FILTERS: [(&str, ListSet); 3] = [
+const LIST_FILTERS: [(&str, ListSet); 3] = [
     ("toolsListChanged", ListSet::TOOLS),
     ("resourcesListChanged", ListSet::RESOURCES),
     ("promptsListChanged", ListSet::PROMPTS),
@@ -70,7 +70,7 @@ impl ListenFilter {
             params.ok_or_else(|| RpcError::invalid_params("subscriptions/listen needs the parameter notifications"))?;
         let filter = params.read::<ListenParams>().map_err(wrong)?.notifications;
         let mut lists = ListSet::NONE;
-        for (name, list) in FILTERS {
+        for (name, list) in LIST_FILTERS {
             match filter.get(name) {
                 Some(Value::Bool(true)) if offered.has(list) => lists = lists.with(list),
                 None | Some(Value::Bool(_)) => {}
@@ -108,7 +108,7 @@ impl ListenFilter {
 
     fn to_json(&self) -> Value {
         let mut honoured = json!({});
-        for (name, _) in FILTERS.into_iter().filter(|(_, list)| self.lists.has(*list)) {
+        for (name, _) in LIST_FILTERS.into_iter().filter(|(_, list)| self.lists.has(*list)) {
             honoured[name] = true.into();
         }
         if !self.resources.set().is_empty() {

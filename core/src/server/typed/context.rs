@@ -32,14 +32,14 @@ thread_local! {
     static REPORTS: Cell<u8> = const { Cell::new(0) };
 }
 
-/// Reports per thread before it yields to other tasks.
-const REPORTS_AT_ONCE: u8 = 64;
+/// A thread yields to other tasks after this many.
+const REPORTS_PER_YIELD: u8 = 64;
 
 /// Yields to other tasks after a number of reports.
 async fn yield_at_times() {
     let reports = REPORTS.get() + 1;
-    REPORTS.set(reports % REPORTS_AT_ONCE);
-    yield_if(reports == REPORTS_AT_ONCE).await;
+    REPORTS.set(reports % REPORTS_PER_YIELD);
+    yield_if(reports == REPORTS_PER_YIELD).await;
 }
 
 /// Yields to other tasks once, if `is_due`.

@@ -25,7 +25,7 @@ pub(super) fn root_schema<T: JsonSchema>() -> Value {
 /// schemars only sets on its variants. Unless the schema says otherwise, an object with properties
 /// refuses additional ones: a misspelled argument is an error rather than ignored, as serde would.
 pub(super) fn arguments_schema(mut schema: Value) -> Value {
-    const SAYS: [&str; 9] = [
+    const DECIDING_KEYWORDS: [&str; 9] = [
         "additionalProperties",
         "unevaluatedProperties",
         "patternProperties",
@@ -43,7 +43,7 @@ pub(super) fn arguments_schema(mut schema: Value) -> Value {
     }
     if members.get("type").is_some_and(|kind| kind == "object")
         && members.contains_key("properties")
-        && !SAYS.iter().any(|keyword| members.contains_key(*keyword))
+        && !DECIDING_KEYWORDS.iter().any(|keyword| members.contains_key(*keyword))
     {
         members.insert("additionalProperties".to_owned(), false.into());
     }

@@ -206,7 +206,7 @@ impl fmt::Debug for ChildCommand {
 
 /// The variables that a server inherits by default, as with the official SDKs: a host's environment
 /// contains secrets that are not for its servers.
-const INHERITED: &[&str] = if cfg!(windows) {
+const INHERITED_VARIABLES: &[&str] = if cfg!(windows) {
     &[
         "APPDATA",
         "HOMEDRIVE",
@@ -254,7 +254,7 @@ fn inherited(value: impl Fn(&str) -> Option<OsString>) -> impl Iterator<Item = (
     // A value with this prefix is an exported shell function, which a shell among the servers would
     // run.
     let is_function = |value: &OsString| value.as_encoded_bytes().starts_with(b"()");
-    INHERITED.iter().filter_map(move |name| Some((*name, value(name).filter(|value| !is_function(value))?)))
+    INHERITED_VARIABLES.iter().filter_map(move |name| Some((*name, value(name).filter(|value| !is_function(value))?)))
 }
 
 #[cfg(not(windows))]

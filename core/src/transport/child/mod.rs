@@ -33,9 +33,9 @@ pub struct ChildProcess {
 
 /// How long [`ChildProcess::close`] waits by default after closing standard input, before asking
 /// the group to terminate.
-pub const AFTER_STDIN: Duration = Duration::from_secs(2);
+pub const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long it waits after that by default, before killing the group.
-pub const AFTER_TERMINATE: Duration = Duration::from_secs(2);
+pub const TERMINATE_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Copy)]
 enum Order {
@@ -56,9 +56,9 @@ enum ProcessState {
 #[cfg(unix)]
 const LEFTOVER_GRACE: Duration = Duration::from_millis(200);
 /// Time for the system to remove killed processes.
-const KILL_DEADLINE: Duration = Duration::from_secs(2);
+const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long to wait for the last lines of standard error after the process has exited.
-const STDERR_DEADLINE: Duration = Duration::from_millis(300);
+const STDERR_TIMEOUT: Duration = Duration::from_millis(300);
 
 impl ChildProcess {
     /// Starts a server. Requires a running tokio runtime.
@@ -154,14 +154,14 @@ impl ChildProcess {
     /// Waits a moment for both, since a pipe closes before its process exits. `closed` is the pipe
     /// that was closed, in case the process is still running.
     pub async fn obituary(&self, closed: &str) -> ProcessExit {
-        let ended = timeout(STDERR_DEADLINE, self.ended()).await;
+        let ended = timeout(STDERR_TIMEOUT, self.ended()).await;
         let text = match ended {
             Err(_) => format!("the server process \"{}\" closed its {closed}", self.command),
             Ok(None) => format!("the server process \"{}\" ended", self.command),
             Ok(Some(status)) => format!("the server process \"{}\" {}", self.command, how(status)),
         };
         if let (Ok(_), Some(tail)) = (&ended, &self.tail) {
-            tail.settle(STDERR_DEADLINE).await;
+            tail.settle(STDERR_TIMEOUT).await;
         }
         let mut end = ProcessExit::new(text + &self.diagnostics());
         end.still_running = ended.is_err();
@@ -185,8 +185,8 @@ impl ChildProcess {
             }
             let _ = self.orders.send(order);
         }
-        let status = timeout(KILL_DEADLINE, self.ended()).await.ok().flatten();
-        let _ = timeout(KILL_DEADLINE, self.group_ended()).await;
+        let status = timeout(KILL_TIMEOUT, self.ended()).await.ok().flatten();
+        let _ = timeout(KILL_TIMEOUT, self.group_ended()).await;
         status
     }
 
@@ -339,7 +339,7 @@ mod tests {
     use std::time::Instant;
     use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
 
-    const SHORT: [Duration; 2] = [Duration::from_millis(150); 2];
+    const SHORT_TIMEOUTS: [Duration; 2] = [Duration::from_millis(150); 2];
 
     fn shell(script: &str) -> ChildCommand {
         ChildCommand { stderr: ChildStderr::Keep, ..ChildCommand::new(["sh", "-c", script]) }
@@ -379,9 +379,9 @@ mod tests {
         let (process, mut stdin, mut lines) = start("while read -r line; do echo \"got $line\"; done; exit 3");
         stdin.write_all(b"a\n").await.unwrap();
         assert_eq!(line(&mut lines).await, "got a");
-        let ending = process.close([AFTER_STDIN, AFTER_TERMINATE]).await;
+        let ending = process.close([EXIT_TIMEOUT, TERMINATE_TIMEOUT]).await;
         assert_eq!(ending, Some(ExitStatus::from_raw(3 << 8)));
-        assert_eq!(process.close(SHORT).await, ending);
+        assert_eq!(process.close(SHORT_TIMEOUTS).await, ending);
         assert_eq!(stdin.write_all(b"b\n").await.unwrap_err().kind(), std::io::ErrorKind::BrokenPipe);
     }
 
@@ -391,8 +391,8 @@ mod tests {
         let (process, _stdin, mut lines) = start("trap 'exit 7' TERM; echo ready; while :; do sleep 0.05; done");
         line(&mut lines).await;
         let started = Instant::now();
-        assert_eq!(process.close(SHORT).await, Some(ExitStatus::from_raw(7 << 8)));
-        assert!((SHORT[0]..Duration::from_secs(2)).contains(&started.elapsed()), "{:?}", started.elapsed());
+        assert_eq!(process.close(SHORT_TIMEOUTS).await, Some(ExitStatus::from_raw(7 << 8)));
+        assert!((SHORT_TIMEOUTS[0]..Duration::from_secs(2)).contains(&started.elapsed()), "{:?}", started.elapsed());
     }
 
     /// LIFE-17.
@@ -403,9 +403,9 @@ mod tests {
         );
         let grandchild = line(&mut lines).await;
         let (started, leader) = (Instant::now(), process.id().unwrap().to_string());
-        assert_eq!(process.close(SHORT).await, Some(ExitStatus::from_raw(9)));
+        assert_eq!(process.close(SHORT_TIMEOUTS).await, Some(ExitStatus::from_raw(9)));
         assert_eq!(process.id(), None);
-        let steps = SHORT[0] + SHORT[1];
+        let steps = SHORT_TIMEOUTS[0] + SHORT_TIMEOUTS[1];
         assert!((steps..steps + Duration::from_secs(1)).contains(&started.elapsed()), "{:?}", started.elapsed());
         assert_exited(&grandchild).await;
         assert_exited(&leader).await;
@@ -419,7 +419,7 @@ mod tests {
             let (process, _stdin, mut lines) = start(&script);
             let grandchild = line(&mut lines).await;
             assert_eq!(process.ended().await, Some(ExitStatus::from_raw(0)));
-            assert_eq!(process.close(SHORT).await, Some(ExitStatus::from_raw(0)));
+            assert_eq!(process.close(SHORT_TIMEOUTS).await, Some(ExitStatus::from_raw(0)));
             assert_exited(&grandchild).await;
         }
     }
@@ -485,7 +485,7 @@ mod tests {
             let mut text = String::new();
             timeout(Duration::from_secs(10), stdout.read_to_string(&mut text)).await.unwrap().unwrap();
             assert_eq!(text, "done\n");
-            let _ = process.close(SHORT).await;
+            let _ = process.close(SHORT_TIMEOUTS).await;
             let kept: usize = process.stderr_tail().iter().map(String::len).sum();
             assert!(kept <= 20_000, "{kept}");
         }
@@ -518,7 +518,7 @@ mod tests {
         let (process, mut stdin, _lines) = start("trap '' TERM; while :; do sleep 0.1; done");
         let writer = tokio::spawn(async move { stdin.write_all(&vec![b'x'; 10_000_000]).await });
         tokio::time::sleep(Duration::from_millis(50)).await;
-        process.close(SHORT).await;
+        process.close(SHORT_TIMEOUTS).await;
         let result = timeout(Duration::from_secs(1), writer).await.unwrap().unwrap();
         assert_eq!(result.unwrap_err().kind(), std::io::ErrorKind::BrokenPipe);
     }

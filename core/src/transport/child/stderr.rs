@@ -12,12 +12,12 @@ use tokio::io::AsyncReadExt;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-/// Maximum captured lines.
-const LINES: usize = 20;
-/// Maximum bytes of a captured line.
-const LINE_BYTES: usize = 1_000;
+/// Only the last lines are captured.
+const MAX_LINES: usize = 20;
+/// Longer lines are cut.
+const MAX_LINE_BYTES: usize = 1_000;
 /// How long a destination may block before output is dropped.
-const PATIENCE: Duration = Duration::from_secs(1);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Where the standard error of a child is forwarded to.
 #[derive(Debug, Clone)]
@@ -40,7 +40,7 @@ impl Tail {
     /// Starts reading in a separate task.
     pub(super) fn follow(stderr: Option<tokio::process::ChildStderr>, destination: Destination) -> Self {
         let (reading, ended) = watch::channel(());
-        let lines = Arc::new(Mutex::new(VecDeque::with_capacity(LINES)));
+        let lines = Arc::new(Mutex::new(VecDeque::with_capacity(MAX_LINES)));
         if let Some(stderr) = stderr {
             let lines = Arc::clone(&lines);
             tokio::spawn(async move {
@@ -74,7 +74,7 @@ async fn read(mut stderr: tokio::process::ChildStderr, lines: &Mutex<VecDeque<St
             if index > 0 {
                 keep(lines, &mut line);
             }
-            line.extend_from_slice(&part[..part.len().min(LINE_BYTES - line.len())]);
+            line.extend_from_slice(&part[..part.len().min(MAX_LINE_BYTES - line.len())]);
         }
         // The child must not block if nothing reads our standard error or the disk is full.
         if !matches!(destination, Destination::Nowhere) && !destination.take(chunk.to_vec()).await {
@@ -96,7 +96,7 @@ impl Destination {
             Self::Ours => write_text(&mut io::stderr().lock(), &chunk),
             Self::File(file) => (&*file).write_all(&chunk),
         });
-        matches!(timeout(PATIENCE, written).await, Ok(Ok(Ok(()))))
+        matches!(timeout(WRITE_TIMEOUT, written).await, Ok(Ok(Ok(()))))
     }
 }
 
@@ -122,7 +122,7 @@ fn keep(lines: &Mutex<VecDeque<String>>, line: &mut Vec<u8>) {
     let text = printable(&String::from_utf8_lossy(line)).trim_end().to_owned();
     line.clear();
     let mut lines = lines.lock();
-    if lines.len() == LINES {
+    if lines.len() == MAX_LINES {
         lines.pop_front();
     }
     lines.push_back(text);

@@ -9,10 +9,10 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 /// Reads the id of the group, then waits until this process exits, which closes the pipe. The
-/// server then has the time of [`AFTER_STDIN`](super::AFTER_STDIN) to exit, and after it is
-/// terminated, that of [`AFTER_TERMINATE`](super::AFTER_TERMINATE). The group is checked in small
-/// steps, because the id of a group without members may be reused; `kill` fails when there are
-/// none, and in BusyBox also for a `--` after the signal. Ignores the signals of the terminal.
+/// server then has the time of [`EXIT_TIMEOUT`](super::EXIT_TIMEOUT) to exit, and after it is
+/// terminated, that of [`TERMINATE_TIMEOUT`](super::TERMINATE_TIMEOUT). The group is checked in
+/// small steps, because the id of a group without members may be reused; `kill` fails when there
+/// are none, and in BusyBox also for a `--` after the signal. Ignores the signals of the terminal.
 const SCRIPT: &str = "trap '' HUP INT TERM; read -r group || exit 0; read -r _
 for name in TERM KILL; do
   for step in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
@@ -22,8 +22,8 @@ for name in TERM KILL; do
   kill \"-$name\" \"-$group\" || exit 0
 done";
 
-/// Time for a killed shell to exit.
-const END: Duration = Duration::from_secs(1);
+/// How long a killed shell may take to exit.
+const SHELL_EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A shell that watches this process. Dropping it ends the shell without affecting the group.
 ///
@@ -63,7 +63,7 @@ impl Watchdog {
     /// Ends the shell, and waits for it, because the runtime may end with the last connection of
     /// the process and would not reap it.
     pub(super) async fn end(mut self) {
-        let _ = timeout(END, self.process.kill()).await;
+        let _ = timeout(SHELL_EXIT_TIMEOUT, self.process.kill()).await;
     }
 }
 

@@ -25,7 +25,7 @@ use std::{
 /// Maximum attempts of one request: 401, a nonce, and three scope step-ups.
 const MAX_ATTEMPTS: usize = 6;
 /// Maximum time to obtain credentials, including the longest login.
-const AUTHORIZED_WITHIN: Duration = Duration::from_secs(20 * 60);
+const CREDENTIALS_TIMEOUT: Duration = Duration::from_secs(20 * 60);
 /// The header with the nonce for the next proof (RFC 9449 section 8).
 const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 
@@ -131,11 +131,11 @@ impl LinkContext {
         });
         let target = &self.route.target;
         // A panic would end the task without a word to the caller.
-        let why = match tokio::time::timeout(AUTHORIZED_WITHIN, guarded(credentials)).await {
+        let why = match tokio::time::timeout(CREDENTIALS_TIMEOUT, guarded(credentials)).await {
             Ok(Some(Ok(value))) => return Ok(value),
             Ok(Some(Err(error))) => error.to_string(),
             Ok(None) => "the code that supplies them panicked".to_owned(),
-            Err(_) => format!("none were supplied within {AUTHORIZED_WITHIN:?}"),
+            Err(_) => format!("none were supplied within {CREDENTIALS_TIMEOUT:?}"),
         };
         Err(without_credentials(format!("No credentials for {target}: {why}")))
     }

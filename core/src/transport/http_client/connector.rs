@@ -25,18 +25,18 @@ use std::{
     time::Duration,
 };
 
-/// Timeout for opening a TCP or TLS connection.
-const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
+/// How long opening a TCP or TLS connection may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long an unused connection is kept: shorter than typical server timeouts, so that it isn't
 /// used just as the server closes it.
-const POOL_IDLE: Duration = Duration::from_secs(20);
+const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 const USER_AGENT: HeaderValue = HeaderValue::from_static(AGENT);
 /// Maximum length of the client's name and version in `User-Agent`.
 const MAX_PRODUCT: usize = 100;
-/// The prefix of URLs of Unix sockets.
-const UNIX: &str = "unix:";
-/// The endpoint behind a Unix socket, if its URL does not name it.
-const ENDPOINT: &str = "/mcp";
+/// Begins the URLs of Unix sockets.
+const UNIX_PREFIX: &str = "unix:";
+/// Used behind a Unix socket, if its URL names none.
+const DEFAULT_ENDPOINT: &str = "/mcp";
 
 /// Connects to a server by its URL.
 pub struct HttpConnector {
@@ -60,7 +60,7 @@ impl HttpConnector {
     /// the message says what.
     pub fn new(endpoint: &HttpEndpoint, limits: Limits) -> Result<Self, String> {
         let url = &*endpoint.url;
-        let (parsed, socket) = match url.strip_prefix(UNIX) {
+        let (parsed, socket) = match url.strip_prefix(UNIX_PREFIX) {
             Some(rest) => behind_socket(rest)?,
             None => {
                 let wrong = |error| {
@@ -119,8 +119,8 @@ impl HttpConnector {
         let route = self.route.get_or_init(|| {
             let mut builder = Client::builder()
                 .redirect(redirect::Policy::none())
-                .connect_timeout(CONNECT_DEADLINE)
-                .pool_idle_timeout(POOL_IDLE)
+                .connect_timeout(CONNECT_TIMEOUT)
+                .pool_idle_timeout(POOL_IDLE_TIMEOUT)
                 .tcp_nodelay(true);
             let proxy = self.security.proxy_to(&self.url);
             if proxy.is_none() {
@@ -167,20 +167,21 @@ fn product(name: &str) -> String {
 /// The URL and the socket of `/run/it.sock:/path`.
 fn behind_socket(rest: &str) -> Result<(Url, Option<PathBuf>), String> {
     if cfg!(not(unix)) {
-        return Err(format!("{UNIX}{rest} cannot be reached: this system has no Unix sockets"));
+        return Err(format!("{UNIX_PREFIX}{rest} cannot be reached: this system has no Unix sockets"));
     }
     let (socket, endpoint) = match rest.rfind(":/") {
         Some(end) => (&rest[..end], &rest[end + 1..]),
-        None => (rest, ENDPOINT),
+        None => (rest, DEFAULT_ENDPOINT),
     };
-    let wrong =
-        |what: String| format!("{UNIX}{rest} is not a URL of a Unix socket, such as unix:/run/it.sock:/mcp: {what}");
+    let wrong = |what: String| {
+        format!("{UNIX_PREFIX}{rest} is not a URL of a Unix socket, such as unix:/run/it.sock:/mcp: {what}")
+    };
     if socket.is_empty() {
         return Err(wrong("it has no path".to_owned()));
     }
     let mut url = Url::parse(&format!("http://localhost{endpoint}")).map_err(|error| wrong(error.to_string()))?;
     // Never sent, but shown in errors.
-    url.set_fragment(Some(&format!("{UNIX}{socket}")));
+    url.set_fragment(Some(&format!("{UNIX_PREFIX}{socket}")));
     Ok((url, Some(socket.into())))
 }
 

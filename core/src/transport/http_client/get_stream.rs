@@ -3,7 +3,7 @@
 use super::{authorized::EndpointRequest, http_failure, http_link::LinkContext, stream_pauses::StreamPauses};
 use crate::http::{
     content::{self, EVENT_STREAM},
-    event_stream::{EventStream, LONGEST_PAUSE},
+    event_stream::{EventStream, MAX_RETRY_DELAY},
     headers,
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
@@ -12,8 +12,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Backoff before reopening a stream; doubled each time.
-pub(super) const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// The wait before a stream is reopened; doubled each time.
+pub(super) const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
 
 /// How a stream ended.
 enum StreamEnd {
@@ -31,13 +31,13 @@ enum StreamEnd {
 impl LinkContext {
     /// Keeps the stream open while the link exists. Does nothing if the server has no such stream.
     pub(super) async fn stream(self: Arc<Self>, mut headers: HeaderMap) {
-        let (mut pause, mut pauses, mut was_open) = (FIRST_PAUSE, StreamPauses::default(), false);
+        let (mut pause, mut pauses, mut was_open) = (INITIAL_BACKOFF, StreamPauses::default(), false);
         loop {
             let opened = Instant::now();
             let end = self.read_stream(headers.clone(), was_open).await;
             // Proxies may cut streams that have been idle for less than a minute.
-            if opened.elapsed() > LONGEST_PAUSE {
-                pause = FIRST_PAUSE;
+            if opened.elapsed() > MAX_RETRY_DELAY {
+                pause = INITIAL_BACKOFF;
             }
             let mut wait = pause;
             was_open |= matches!(end, StreamEnd::Over(_) | StreamEnd::TooLarge);
@@ -64,7 +64,7 @@ impl LinkContext {
                 }
             }
             tokio::time::sleep(wait).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            pause = (pause * 2).min(MAX_RETRY_DELAY);
         }
     }
 

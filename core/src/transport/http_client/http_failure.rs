@@ -10,12 +10,12 @@ use rustls::{CertificateError, InvalidMessage};
 use std::{error::Error, fmt, io, time::Duration};
 
 /// How much of an error page is quoted, in bytes.
-const EXCERPT: usize = 300;
+const MAX_EXCERPT: usize = 300;
 /// Maximum number of challenges.
 const MAX_CHALLENGES: usize = 8;
 /// How long to wait for, and how much to read of, the body of a response without a message.
-const UNWANTED_WITHIN: Duration = Duration::from_secs(5);
-const MAX_UNWANTED_BYTES: usize = 1 << 20;
+const UNWANTED_BODY_TIMEOUT: Duration = Duration::from_secs(5);
+const MAX_UNWANTED_BODY_BYTES: usize = 1 << 20;
 
 /// The URL of a server as shown in errors and logs, and the proxy in between.
 pub(super) struct HttpTarget {
@@ -180,9 +180,9 @@ pub(super) fn is_about_session(body: &[u8]) -> bool {
 /// The start of a body, on one line.
 fn excerpt(body: &[u8]) -> String {
     // In the worst case, removing whitespace and escapes leaves few characters.
-    let start = &body[..body.len().min(16 * EXCERPT)];
+    let start = &body[..body.len().min(16 * MAX_EXCERPT)];
     let text = printable(&String::from_utf8_lossy(start)).split_whitespace().collect::<Vec<_>>().join(" ");
-    text.chars().take(EXCERPT).collect()
+    text.chars().take(MAX_EXCERPT).collect()
 }
 
 /// Without the feature `auth`, challenges are not parsed.
@@ -275,7 +275,7 @@ pub(super) async fn read(target: &HttpTarget, mut response: Response, max: usize
 /// Reads the start of a body that should contain no message, for an error message, within the
 /// limits.
 pub(super) async fn read_unwanted(mut response: Response, max: usize) -> Bytes {
-    let max = max.min(MAX_UNWANTED_BYTES);
+    let max = max.min(MAX_UNWANTED_BODY_BYTES);
     let mut body = BytesMut::new();
     let reading = async {
         while let Ok(Some(chunk)) = response.chunk().await
@@ -284,7 +284,7 @@ pub(super) async fn read_unwanted(mut response: Response, max: usize) -> Bytes {
             body.extend_from_slice(&chunk[..chunk.len().min(max - body.len())]);
         }
     };
-    let _ = tokio::time::timeout(UNWANTED_WITHIN, reading).await;
+    let _ = tokio::time::timeout(UNWANTED_BODY_TIMEOUT, reading).await;
     body.freeze()
 }
 

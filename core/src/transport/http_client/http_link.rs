@@ -51,7 +51,7 @@ pub(super) struct HttpRoute {
 }
 
 /// How long messages wait for the server to accept `notifications/initialized`.
-const INITIALIZED_DEADLINE: Duration = Duration::from_secs(10);
+const INITIALIZED_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How many messages without a response are sent concurrently, and how many are waiting, so that a
 /// server that asks much and accepts no answer does not use up this process's connections.
@@ -258,7 +258,7 @@ impl LinkContext {
     }
 
     async fn finish_handshake(self: Arc<Self>, initialized: LinkMessage) {
-        match tokio::time::timeout(INITIALIZED_DEADLINE, self.exchange(&initialized)).await {
+        match tokio::time::timeout(INITIALIZED_TIMEOUT, self.exchange(&initialized)).await {
             Ok(Ok(())) => {}
             Ok(Err(refused)) => {
                 tracing::warn!(target: "trunkline::client::http", error = %refused.failure, "the server did not accept notifications/initialized");

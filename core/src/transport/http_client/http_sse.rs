@@ -20,15 +20,15 @@ use std::{
 };
 use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 
-/// Timeout for the event with the URI.
-const ENDPOINT_WITHIN: Duration = Duration::from_secs(5);
+/// How long the event with the URI may take to arrive.
+const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a notification waits for earlier requests, because a server may respond to a POST only
 /// when its call is over.
-const IN_ORDER_WITHIN: Duration = Duration::from_secs(1);
+const ORDERING_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long to wait for, and how much to read of, the body of an accepted POST, so that its
 /// connection can be reused.
-const ACCEPTED_WITHIN: Duration = Duration::from_secs(1);
-const MAX_ACCEPTED_BYTES: usize = 16 << 10;
+const ACCEPTED_BODY_TIMEOUT: Duration = Duration::from_secs(1);
+const MAX_ACCEPTED_BODY_BYTES: usize = 16 << 10;
 
 /// Servers that were recently reached through the fallback.
 static SSE_SERVERS: NegotiationCache<()> = NegotiationCache::new();
@@ -95,9 +95,9 @@ impl LinkContext {
         check_followed(&response)?;
         let status = response.status();
         if status.is_success() {
-            let body = http_failure::read(&self.route.target, response, MAX_ACCEPTED_BYTES);
+            let body = http_failure::read(&self.route.target, response, MAX_ACCEPTED_BODY_BYTES);
             // The body contains nothing of interest.
-            let _ = tokio::time::timeout(ACCEPTED_WITHIN, body).await;
+            let _ = tokio::time::timeout(ACCEPTED_BODY_TIMEOUT, body).await;
             return Ok(());
         }
         let opens = message.request.as_ref().is_some_and(|request| &*request.method == method::INITIALIZE);
@@ -127,7 +127,7 @@ impl LinkContext {
             return Err(no_endpoint("GET returned no event stream"));
         }
         let mut stream = EventStream::new(self.route.max_message_bytes);
-        let named = tokio::time::timeout(ENDPOINT_WITHIN, self.read_endpoint(&mut response, &mut stream)).await;
+        let named = tokio::time::timeout(ENDPOINT_TIMEOUT, self.read_endpoint(&mut response, &mut stream)).await;
         let uri = named.map_err(|_| no_endpoint("its stream does not begin with the event endpoint"))??;
         Ok(FoundHttpSse { response, stream, uri })
     }
@@ -209,7 +209,7 @@ pub(super) fn turn(http_sse: Option<&HttpSse>, message: &LinkMessage) -> impl Fu
             });
         }
         // Better late than never.
-        let _ = tokio::time::timeout(IN_ORDER_WITHIN, posting.write()).await;
+        let _ = tokio::time::timeout(ORDERING_TIMEOUT, posting.write()).await;
         None
     }
 }

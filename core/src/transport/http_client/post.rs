@@ -2,7 +2,7 @@
 
 use super::{
     authorized::{EndpointRequest, offered},
-    get_stream::{FIRST_PAUSE, may_pass},
+    get_stream::{INITIAL_BACKOFF, may_pass},
     heads,
     http_failure::{self, AnswerHead, HttpTarget},
     http_link::LinkContext,
@@ -37,7 +37,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 /// How long a stream may stay open after its response.
 const LINGER: Duration = Duration::from_secs(1);
 /// How often a broken stream is resumed before its request fails, with doubled pauses.
-const RESUME_ATTEMPTS: usize = 4;
+const MAX_RESUME_ATTEMPTS: usize = 4;
 /// Timeout for a message without a response.
 const NOTIFY_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -191,7 +191,7 @@ impl LinkContext {
                 PostEnd::Answered => return Ok(()),
                 PostEnd::Early(broke) => broke,
             };
-            let pause = pauses.after(&stream).unwrap_or(FIRST_PAUSE);
+            let pause = pauses.after(&stream).unwrap_or(INITIAL_BACKOFF);
             response = match self.resume(&mut stream, request, session.as_ref(), pause).await {
                 Some(resumed) => resumed,
                 None => return broke.map_or(Ok(()), Err),
@@ -237,7 +237,7 @@ impl LinkContext {
         let id = HeaderValue::from_str(stream.last_id().filter(|id| !id.is_empty())?).ok()?;
         let mut headers = heads::of_stream(&self.route.headers, request.revision, Some(session));
         headers.insert(headers::LAST_EVENT_ID, id);
-        for _ in 0..RESUME_ATTEMPTS {
+        for _ in 0..MAX_RESUME_ATTEMPTS {
             tokio::time::sleep(pause).await;
             if !self.inbox.is_pending(&request.id) {
                 return None;
@@ -251,7 +251,7 @@ impl LinkContext {
                 }
                 Ok(refused) if !may_pass(refused.status(), true) => return None,
                 // The server may be restarting.
-                Ok(_) | Err(_) => pause = FIRST_PAUSE.max(pause * 2),
+                Ok(_) | Err(_) => pause = INITIAL_BACKOFF.max(pause * 2),
             }
         }
         None

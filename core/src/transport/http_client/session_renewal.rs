@@ -24,8 +24,8 @@ use std::{
     time::Duration,
 };
 
-/// Timeout of the whole handshake.
-const DEADLINE: Duration = Duration::from_secs(10);
+/// How long all of its messages may take.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl LinkContext {
     /// Opens a session to replace `lost`, once for all requests that lost it. Returns `false` if
@@ -55,7 +55,7 @@ impl LinkContext {
             self.state.lock().session = Some(lost.clone());
         });
         let reopening = self.reopen(&initialize, &initialized, revision);
-        let renewed = tokio::time::timeout(DEADLINE, reopening).await.unwrap_or(false);
+        let renewed = tokio::time::timeout(HANDSHAKE_TIMEOUT, reopening).await.unwrap_or(false);
         if renewed {
             undo.disarm();
         } else {

@@ -1,10 +1,10 @@
 //! Delays before a stream is reopened.
 
-use crate::http::event_stream::{EventStream, LONGEST_PAUSE};
+use crate::http::event_stream::{EventStream, MAX_RETRY_DELAY};
 use std::time::Duration;
 
 /// If a server asks for less than this and sends nothing, the delay grows each time.
-const PATIENT: Duration = Duration::from_secs(1);
+const MIN_FIXED_DELAY: Duration = Duration::from_secs(1);
 
 /// The delays of one stream.
 #[derive(Default)]
@@ -18,12 +18,12 @@ impl StreamPauses {
     pub(super) fn after(&mut self, stream: &EventStream) -> Option<Duration> {
         self.barren = if stream.has_brought() { 0 } else { self.barren.saturating_add(1) };
         let retry = stream.retry()?;
-        if retry >= PATIENT {
+        if retry >= MIN_FIXED_DELAY {
             return Some(retry);
         }
         // The first two are normal: one to prime the stream, and one that found nothing yet.
         let doublings = self.barren.saturating_sub(2).min(16);
-        Some(retry.saturating_mul(1 << doublings).min(LONGEST_PAUSE))
+        Some(retry.saturating_mul(1 << doublings).min(MAX_RETRY_DELAY))
     }
 }
 

@@ -3,8 +3,9 @@
 use super::response_body::HttpBody;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 
-const EXPOSED: HeaderValue = HeaderValue::from_static("Mcp-Session-Id, Retry-After, WWW-Authenticate, DPoP-Nonce");
-const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, DELETE");
+const EXPOSED_HEADERS: HeaderValue =
+    HeaderValue::from_static("Mcp-Session-Id, Retry-After, WWW-Authenticate, DPoP-Nonce");
+const ALLOWED_METHODS: HeaderValue = HeaderValue::from_static("GET, POST, DELETE");
 /// How long browsers cache preflight responses, in seconds.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
 
@@ -33,10 +34,10 @@ pub(super) fn allow(response: &mut Response<HttpBody>, WebPage { origin, wanted 
         return;
     }
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS);
     if let Some(wanted) = wanted {
         headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted);
-        headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
+        headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, ALLOWED_METHODS);
         headers.insert(header::ACCESS_CONTROL_MAX_AGE, MAX_AGE);
     }
 }

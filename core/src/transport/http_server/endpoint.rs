@@ -36,7 +36,7 @@ use http_body::Body;
 use std::{pin::pin, sync::Arc};
 
 /// The values of a body up to this size are not counted.
-const UNCOUNTED: usize = 4 << 10;
+const MAX_UNCOUNTED_BYTES: usize = 4 << 10;
 
 /// A message for a conversation.
 struct PostedMessage<'a> {
@@ -132,7 +132,7 @@ impl EndpointState {
             self.readers.read(reading).await.ok_or_else(|| busy("too many bodies are being sent"))??
         };
         let is_large = permit.is_large();
-        if body.len() > UNCOUNTED {
+        if body.len() > MAX_UNCOUNTED_BYTES {
             let counted = body.clone();
             let values = self.large.work(is_large, move || envelope::count_values(&counted)).await?;
             // A message with too many values is refused separately.

@@ -15,7 +15,7 @@ use std::{
 };
 
 /// Bodies up to this size are admitted when larger ones are not.
-const SMALL: usize = 64 << 10;
+const SMALL_BODY: usize = 64 << 10;
 
 /// Memory budget for the unread chunks of all bodies of an endpoint. Their senders may be unknown,
 /// because bodies arrive while their access token is still being verified. Bytes that have been
@@ -62,7 +62,7 @@ impl FeedRoom {
 
     /// Reserves memory. Small bodies may use a reserve that large ones may not.
     fn take(&self, bytes: usize, of_body: usize) -> bool {
-        let max = if of_body <= SMALL { self.max } else { self.max - self.max / 4 };
+        let max = if of_body <= SMALL_BODY { self.max } else { self.max - self.max / 4 };
         let take = |waiting: usize| waiting.checked_add(bytes).filter(|sum| *sum <= max);
         self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
     }

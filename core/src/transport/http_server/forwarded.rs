@@ -13,7 +13,7 @@ use std::{
 };
 
 /// Stands for peers on the Unix socket.
-const UNIX: &str = "unix";
+const UNIX_PEER: &str = "unix";
 const FORWARDED_FOR: &str = "x-forwarded-for";
 
 /// The reverse proxies whose `X-Forwarded-For` is believed
@@ -58,7 +58,7 @@ impl FromStr for TrustedProxy {
     type Err = InvalidProxy;
 
     fn from_str(text: &str) -> Result<Self, InvalidProxy> {
-        if text == UNIX {
+        if text == UNIX_PEER {
             return Ok(Self(ProxyAddress::Unix));
         }
         let invalid = || InvalidProxy(text.to_owned());
@@ -76,7 +76,7 @@ impl FromStr for TrustedProxy {
 impl Display for TrustedProxy {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self.0 {
-            ProxyAddress::Unix => f.write_str(UNIX),
+            ProxyAddress::Unix => f.write_str(UNIX_PEER),
             ProxyAddress::Network(address, bits) => write!(f, "{address}/{bits}"),
         }
     }

@@ -16,7 +16,7 @@ use std::sync::{
 const SMALL_BODY: usize = 64 << 10;
 /// Messages with fewer JSON values are not counted: the smallest body that is counted could have as
 /// many.
-const FEW_VALUES: usize = 2 << 10;
+const MAX_UNCOUNTED_VALUES: usize = 2 << 10;
 /// The reserve for small bodies, or a sixteenth of the total if that is less.
 const ROOM_FOR_SMALL: usize = 16 << 20;
 
@@ -268,7 +268,7 @@ impl Permit {
     /// Holds the JSON values of its message, which use far more memory than its bytes, while the
     /// handler may have them. Called after reading the body.
     pub(super) fn hold_values(&mut self, values: usize) -> Result<(), MissingRoom> {
-        if values <= FEW_VALUES {
+        if values <= MAX_UNCOUNTED_VALUES {
             return Ok(());
         }
         let (held, limits) = self.held_values();
@@ -415,7 +415,7 @@ mod tests {
         let mut nobody = permit(None, SMALL_BODY);
         nobody.hold_values(30_000).unwrap();
         assert!(permit(None, SMALL_BODY).hold_values(30_000).is_err(), "one message's worth in all");
-        permit(Some("ada"), 2 * SMALL_BODY).hold_values(FEW_VALUES).unwrap();
+        permit(Some("ada"), 2 * SMALL_BODY).hold_values(MAX_UNCOUNTED_VALUES).unwrap();
         drop((large, ada, nobody));
         assert_eq!((gate.values_of_large.lock().all, gate.values_of_small.lock().all), (0, 0));
     }

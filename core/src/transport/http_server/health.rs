@@ -16,12 +16,12 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// Timeout of a store call. By default, Kubernetes waits one second for a probe.
-const DEADLINE: Duration = Duration::from_millis(500);
-/// How long the outcome of a store call is cached.
-const FRESH: Duration = Duration::from_millis(500);
+/// By default, Kubernetes waits one second for a probe.
+const STORE_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long the outcome of a store call is used.
+const CACHE_TTL: Duration = Duration::from_millis(500);
 /// A key that no record has.
-const KEY: &str = "v1/probe";
+const PROBE_KEY: &str = "v1/probe";
 
 /// Readiness of an endpoint.
 pub(super) struct Readiness {
@@ -46,9 +46,9 @@ impl Readiness {
         let Some(store) = store else { return true };
         let mut latest = self.latest.lock().await;
         match *latest {
-            Some((at, outcome)) if at.elapsed() < FRESH => outcome,
+            Some((at, outcome)) if at.elapsed() < CACHE_TTL => outcome,
             _ => {
-                let outcome = matches!(timeout(DEADLINE, store.get(KEY)).await, Ok(Ok(_)));
+                let outcome = matches!(timeout(STORE_TIMEOUT, store.get(PROBE_KEY)).await, Ok(Ok(_)));
                 *latest = Some((Instant::now(), outcome));
                 outcome
             }
@@ -99,9 +99,9 @@ mod tests {
             assert!(!probe.await.unwrap());
         }
         assert_eq!(store.calls(), 1);
-        assert!(begin.elapsed() < 2 * DEADLINE);
+        assert!(begin.elapsed() < 2 * STORE_TIMEOUT);
         store.set(None);
-        tokio::time::sleep(FRESH).await;
+        tokio::time::sleep(CACHE_TTL).await;
         assert!(readiness.is_ready().await && readiness.is_ready().await);
         assert_eq!(store.calls(), 2);
     }

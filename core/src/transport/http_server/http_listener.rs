@@ -29,12 +29,12 @@ const HEAD_BYTES: usize = 64 << 10;
 const MAX_STREAMS: u32 = 256;
 /// Interval and timeout of HTTP/2 keep-alive pings.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
-const PING_DEADLINE: Duration = Duration::from_secs(20);
+const PING_TIMEOUT: Duration = Duration::from_secs(20);
 /// Bounds of timeouts that are added to the time and waited for again and again.
-const SHORTEST_IDLE: Duration = Duration::from_millis(10);
+const MIN_IDLE_TIMEOUT: Duration = Duration::from_millis(10);
 const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
-/// Retry interval when the system has no more sockets, or no connection has been evicted yet.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// The wait when the system has no more sockets, or no connection has been evicted yet.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// A server listening on a socket, until it is closed or its runtime ends.
 pub(crate) struct HttpListener {
@@ -74,7 +74,7 @@ impl HttpListener {
         tracing::info!(target: "trunkline::server::http", url = address.url, "serving");
         let service = HttpService::at_path(server, options, runtime);
         let (phase, phases) = watch::channel(ListenerPhase::Open);
-        let times = Times { idle: options.idle_timeout.clamp(SHORTEST_IDLE, YEAR), write: options.write_timeout };
+        let times = Times { idle: options.idle_timeout.clamp(MIN_IDLE_TIMEOUT, YEAR), write: options.write_timeout };
         let connections = Connections::new(options.max_connections, options.max_connections_per_address);
         let server = ConnectionServer { service: service.clone(), times, phases };
         let task = Mutex::new(Some(tokio::spawn(server.accept(socket, connections))));
@@ -144,12 +144,12 @@ impl ConnectionServer {
                 () = reached(&mut self.phases, ListenerPhase::Closed) => break,
                 Some(_) = served.join_next() => {}
                 // Another connection may be idle by then.
-                () = sleep(ACCEPT_PAUSE), if next.is_some() => {}
+                () = sleep(ACCEPT_RETRY_DELAY), if next.is_some() => {}
                 accepted = socket.accept(self.times.write), if next.is_none() => match accepted {
                     Ok(accepted) => next = Some(accepted),
                     Err(error) => {
                         tracing::debug!(target: "trunkline::server::http", %error, "could not accept a connection");
-                        sleep(ACCEPT_PAUSE).await;
+                        sleep(ACCEPT_RETRY_DELAY).await;
                     }
                 }
             }
@@ -237,7 +237,7 @@ fn protocols(times: Times) -> auto::Builder<TokioExecutor> {
         .max_header_list_size(HEAD_BYTES as u32)
         .max_concurrent_streams(MAX_STREAMS)
         .keep_alive_interval(PING_INTERVAL)
-        .keep_alive_timeout(PING_DEADLINE);
+        .keep_alive_timeout(PING_TIMEOUT);
     builder
 }
 
@@ -259,7 +259,7 @@ async fn idle(activity: &Activity, longest: Duration) {
 /// Completes when the client of an HTTP/2 connection has read none of its responses for once or
 /// twice the timeout. While its windows allow no data, no write is pending that could time out.
 async fn stuck(activity: &Activity, longest: Duration) {
-    let longest = longest.clamp(SHORTEST_IDLE, YEAR);
+    let longest = longest.clamp(MIN_IDLE_TIMEOUT, YEAR);
     loop {
         sleep(longest).await;
         if activity.is_unread_for(longest) {

@@ -48,13 +48,13 @@ mod tests {
     use super::*;
     use std::{sync::mpsc, time::Duration};
 
-    const PATIENCE: Duration = Duration::from_secs(60);
+    const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
     #[tokio::test]
     async fn work_on_a_large_message_leaves_the_threads_of_the_runtime_to_others() {
         let messages = LargeMessages::default();
         let (release, released) = mpsc::channel();
-        let large = messages.work(true, move || released.recv_timeout(PATIENCE).is_ok());
+        let large = messages.work(true, move || released.recv_timeout(TEST_TIMEOUT).is_ok());
         let (large, ()) = tokio::join!(large, async { release.send(()).unwrap() });
         assert!(large.unwrap(), "it ran on the only thread of the runtime");
         assert_eq!(messages.work(false, || std::thread::current().id()).await.unwrap(), std::thread::current().id());
@@ -67,13 +67,13 @@ mod tests {
         {
             let given_up = messages.work(true, move || {
                 started.send(()).unwrap();
-                released.recv_timeout(PATIENCE).is_ok()
+                released.recv_timeout(TEST_TIMEOUT).is_ok()
             });
             tokio::pin!(given_up);
             tokio::select! {
                 biased;
                 _ = given_up.as_mut() => panic!("it waits"),
-                () = async { begun.recv_timeout(PATIENCE).unwrap() } => {}
+                () = async { begun.recv_timeout(TEST_TIMEOUT).unwrap() } => {}
             }
         }
         assert_eq!(messages.0.available_permits(), 0, "the thread is still at it");

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 /// Maximum concurrent requests; more are refused with 503. As many as a listener has connections.
 const MAX_EXCHANGES: usize = 16_384;
 /// Time for responses to end after they are cut off.
-const CUT: Duration = Duration::from_secs(1);
+const RESPONSE_END_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A server inside a web framework.
 pub struct MountedListener {
@@ -82,7 +82,7 @@ impl MountedListener {
             self.cut.send_replace(true);
             // Everything ends by itself after being cut off; the timeout is for hanging
             // destructors.
-            let _ = tokio::time::timeout(CUT, self.idle()).await;
+            let _ = tokio::time::timeout(RESPONSE_END_TIMEOUT, self.idle()).await;
         }
         self.service.end_all().await;
     }

@@ -19,7 +19,7 @@ use std::{future::poll_fn, time::Duration};
 
 /// After this much silence, a resumable call's response becomes a stream, so that its client can
 /// resume it.
-const UNPRIMED: Duration = Duration::from_secs(1);
+const PRIMING_DELAY: Duration = Duration::from_secs(1);
 
 /// The response for a rejection.
 pub(super) fn rejected(rejection: Rejection) -> Response<HttpBody> {
@@ -74,7 +74,7 @@ pub(super) fn stream(events: Events) -> Response<HttpBody> {
 /// The response to a POST with requests. If the first message is the response, it is sent as JSON;
 /// anything else, or silence for one keep-alive period, opens an event stream.
 pub(super) async fn answer(keep_alive: Duration, mut reader: StreamReader, accepts: Accepts) -> Response<HttpBody> {
-    let wait = if reader.polls() { keep_alive.min(UNPRIMED) } else { keep_alive };
+    let wait = if reader.polls() { keep_alive.min(PRIMING_DELAY) } else { keep_alive };
     let next = poll_fn(|context| reader.poll_next(context));
     let read = match accepts.events {
         true => tokio::time::timeout(wait, next).await,

@@ -103,8 +103,8 @@ fn prepare(stream: &TcpStream, write_timeout: Duration) {
     #[cfg(target_os = "linux")]
     {
         /// The system parses this as a signed number.
-        const LONGEST: u32 = u32::MAX >> 1;
-        let time = u32::try_from(write_timeout.as_millis()).unwrap_or(LONGEST).clamp(1, LONGEST);
+        const MAX_TIMEOUT_MS: u32 = u32::MAX >> 1;
+        let time = u32::try_from(write_timeout.as_millis()).unwrap_or(MAX_TIMEOUT_MS).clamp(1, MAX_TIMEOUT_MS);
         let _ = rustix::net::sockopt::set_tcp_user_timeout(stream, time);
     }
     #[cfg(not(target_os = "linux"))]

@@ -7,9 +7,9 @@ use std::collections::VecDeque;
 /// Maximum total size of queued notifications.
 const MAX_BYTES: usize = 1 << 20;
 
-/// Marks a log message; it appears within this distance from the start.
-const LOGGED: &[u8] = b"\"notifications/message\"";
-const HEAD: usize = 64;
+/// Marks a log message; it appears within this many bytes from the start.
+const LOG_METHOD: &[u8] = b"\"notifications/message\"";
+const SEARCHED_BYTES: usize = 64;
 
 /// Responses and requests are always queued, because other limits bound their number. Of
 /// notifications, the oldest are dropped.
@@ -51,7 +51,7 @@ impl StreamQueue {
     /// Returns whether the same notification is already queued. Log messages may repeat.
     pub(super) fn holds(&self, outgoing: &OutgoingMessage) -> bool {
         let OutgoingMessage::Notification(message) = outgoing else { return false };
-        if memchr::memmem::find(&message[..message.len().min(HEAD)], LOGGED).is_some() {
+        if memchr::memmem::find(&message[..message.len().min(SEARCHED_BYTES)], LOG_METHOD).is_some() {
             return false;
         }
         self.messages.iter().any(|waiting| matches!(waiting, OutgoingMessage::Notification(other) if other == message))

@@ -28,12 +28,12 @@ use tokio::{
 /// Maximum number of unread response bytes; beyond it, requests wait.
 const MAX_UNREAD: usize = 16 << 20;
 /// The assumed size of the first responses.
-const FIRST: usize = 1 << 20;
+const INITIAL_RESPONSE_BYTES: usize = 1 << 20;
 /// How long a pending request counts. Calls may take long and must not block others.
-const YOUNG: Duration = Duration::from_millis(100);
-/// Maximum number of bytes passed to the connection at a time. As many as a frame has, because they
-/// count as unread until the connection takes the next ones.
-const PIECE: usize = 16 << 10;
+const MAX_PENDING_TIME: Duration = Duration::from_millis(100);
+/// The size of a chunk passed to the connection: that of a frame, because a chunk counts as unread
+/// until the connection takes the next one.
+const MAX_CHUNK_BYTES: usize = 16 << 10;
 
 pub(super) struct UnreadResponses {
     state: Mutex<UnreadState>,
@@ -62,7 +62,7 @@ impl UnreadState {
 
 impl UnreadResponses {
     pub(super) fn new(activity: &Arc<Activity>) -> Arc<Self> {
-        let state = UnreadState { bytes: 0, young: 0, typical: FIRST };
+        let state = UnreadState { bytes: 0, young: 0, typical: INITIAL_RESPONSE_BYTES };
         let (turn, freed, activity) = (AsyncMutex::default(), Notify::new(), Arc::clone(activity));
         Arc::new(Self { state: Mutex::new(state), turn, freed, activity })
     }
@@ -75,7 +75,7 @@ impl UnreadResponses {
     ) -> Response<UnreadBody> {
         let mut young = Some(self.enter().await);
         let mut respond = pin!(respond);
-        let response = match timeout(YOUNG, respond.as_mut()).await {
+        let response = match timeout(MAX_PENDING_TIME, respond.as_mut()).await {
             Ok(response) => response,
             Err(_) => {
                 young = None;
@@ -178,7 +178,7 @@ impl Body for UnreadBody {
                 other => return other,
             }
         }
-        let length = self.rest.len().min(PIECE);
+        let length = self.rest.len().min(MAX_CHUNK_BYTES);
         self.passed = Some(length.min(self.left));
         Poll::Ready(Some(Ok(Frame::data(self.rest.split_to(length)))))
     }

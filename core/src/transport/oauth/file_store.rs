@@ -14,8 +14,8 @@ use std::{
 };
 
 /// How long another process may hold a lock: longer than a token renewal takes by default.
-const LOCKED_WITHIN: Duration = Duration::from_secs(70);
-const LOCK_PAUSE: Duration = Duration::from_millis(50);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(70);
+const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Stores credentials in a directory that only its user can read, one file for each. Processes that
 /// use the same directory share them: one process renews a token and the others pick it up.
@@ -39,7 +39,7 @@ pub struct FileStore {
 impl FileStore {
     /// A store in this directory, which is created when needed.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), locked_within: LOCKED_WITHIN }
+        Self { folder: folder.into(), locked_within: LOCK_TIMEOUT }
     }
 
     /// Sets how long a process may hold a lock.
@@ -150,7 +150,7 @@ impl TokenStore for FileStore {
                 if let Some(problem) = problem {
                     return Err(AuthError(format!("The token store {} cannot be locked: {problem}", folder.display())));
                 }
-                tokio::time::sleep(LOCK_PAUSE).await;
+                tokio::time::sleep(LOCK_POLL_INTERVAL).await;
             }
         })
     }

@@ -21,22 +21,21 @@ use tokio::{
 };
 use url::Url;
 
-/// Maximum time for one request to arrive.
-const REQUEST_WITHIN: Duration = Duration::from_secs(5);
+/// How long one request may take to arrive.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum number of requests read concurrently; others wait.
 const MAX_REQUESTS: usize = 64;
-/// Maximum size of a request.
-const MAX_REQUEST: usize = 64 * 1024;
-/// Length of the issuer's hash in its path: 12 bytes in base64.
-const ISSUER_HASH: usize = 16;
-/// How often a free port is looked for: one that is free at one address may be in use at another.
-const MAX_PORTS: usize = 16;
+const MAX_REQUEST_BYTES: usize = 64 * 1024;
+/// In the path: 12 bytes in base64.
+const ISSUER_HASH_LENGTH: usize = 16;
+/// A port that is free at one address may be in use at another.
+const MAX_PORT_ATTEMPTS: usize = 16;
 const HOST: &str = "127.0.0.1";
-const PATH: &str = "/callback";
+const CALLBACK_PATH: &str = "/callback";
 /// Logins that must use the same port take turns.
-static PORTS: LazyLock<TurnsByKey> = LazyLock::new(TurnsByKey::default);
+static PORT_TURNS: LazyLock<TurnsByKey> = LazyLock::new(TurnsByKey::default);
 
-const PAGE: &str =
+const DONE_PAGE: &str =
     "<!doctype html><meta charset=utf-8><title>Done</title><p>You can close this page and return to the program.";
 
 /// Opens the local browser and receives the redirect on a free port of 127.0.0.1. A client that
@@ -121,7 +120,7 @@ impl RedirectParts {
             return Ok(listeners);
         }
         let mut bound = self.bind(self.port).await;
-        for _ in 1..MAX_PORTS {
+        for _ in 1..MAX_PORT_ATTEMPTS {
             if bound.is_ok() || self.port != 0 {
                 break;
             }
@@ -183,14 +182,14 @@ impl AuthorizationHandler for LoopbackHandler {
     fn begin(&self, start: LoginStart) -> BoxedTask<Result<Box<dyn Authorizing>, AuthError>> {
         let opener = self.opener.clone();
         let mut redirect = self.redirect.clone().unwrap_or_else(|| {
-            let issuer = || format!("/{}", &sha256(start.issuer.as_bytes())[..ISSUER_HASH]);
-            let path = PATH.to_owned() + &start.registers.then(issuer).unwrap_or_default();
+            let issuer = || format!("/{}", &sha256(start.issuer.as_bytes())[..ISSUER_HASH_LENGTH]);
+            let path = CALLBACK_PATH.to_owned() + &start.registers.then(issuer).unwrap_or_default();
             RedirectParts { host: HOST.to_owned(), port: 0, path }
         });
         Box::pin(async move {
             let turn = match redirect.port {
                 0 => None,
-                port => Some(PORTS.of(&port.to_string()).take().await),
+                port => Some(PORT_TURNS.of(&port.to_string()).take().await),
             };
             let uri = redirect.uri();
             let no_port = |error: io::Error| AuthError(format!("Cannot listen for the redirect to {uri}: {error}"));
@@ -235,7 +234,7 @@ impl Authorizing for RedirectReceiver {
                     accepted = listeners.accept(), if answering.len() < MAX_REQUESTS => {
                         let stream = accepted.map_err(|error| AuthError(format!("Could not receive the redirect: {error}")))?;
                         let answered = answer(stream, Arc::clone(&expected));
-                        answering.spawn(tokio::time::timeout(REQUEST_WITHIN, answered));
+                        answering.spawn(tokio::time::timeout(REQUEST_TIMEOUT, answered));
                     }
                     // Browsers open speculative connections and request icons, and other pages may
                     // guess the port.
@@ -296,12 +295,12 @@ impl ExpectedRequest {
 async fn answer(mut stream: TcpStream, expected: Arc<ExpectedRequest>) -> Option<String> {
     let mut head = Vec::new();
     while !head.windows(4).any(|window| window == b"\r\n\r\n") {
-        if head.len() > MAX_REQUEST || stream.read_buf(&mut head).await.ok()? == 0 {
+        if head.len() > MAX_REQUEST_BYTES || stream.read_buf(&mut head).await.ok()? == 0 {
             return None;
         }
     }
     let query = expected.query(&String::from_utf8_lossy(&head));
-    let (status, page) = if query.is_some() { ("200 OK", PAGE) } else { ("404 Not Found", "") };
+    let (status, page) = if query.is_some() { ("200 OK", DONE_PAGE) } else { ("404 Not Found", "") };
     let text = format!(
         "HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {}\r\nCache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n{page}",
         page.len()
@@ -362,7 +361,7 @@ mod tests {
         assert!(!visit.is_finished());
         assert!(ask(&address, &format!("{path}?code=a%20b&state=s"), &address).await.starts_with("HTTP/1.1 200"));
         assert_eq!(visit.await.unwrap().unwrap(), "code=a%20b&state=s");
-        assert!(begun.elapsed() < REQUEST_WITHIN, "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < REQUEST_TIMEOUT, "{:?}", begun.elapsed());
     }
 
     #[tokio::test]

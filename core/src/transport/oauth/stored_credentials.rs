@@ -14,11 +14,11 @@ use std::{
 };
 use tokio::runtime::Handle;
 
-/// Deadline of one call to the store.
-const DEADLINE: Duration = Duration::from_secs(5);
+/// How long one call to the store may take.
+const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 /// Credentials not written for this long are removed; their grants have expired.
-const KEPT_FOR: Duration = Duration::from_secs(365 * 24 * 3600);
-const LOCK_PAUSE: Duration = Duration::from_millis(50);
+const RETENTION: Duration = Duration::from_secs(365 * 24 * 3600);
+const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Stores credentials in a SQLite file or in Redis. Processes that use the same store share them:
 /// one process renews a token and the others pick it up. They are not encrypted.
@@ -48,7 +48,7 @@ impl StoredCredentials {
         let key = format!("{kind}/{}", sha256(key.as_bytes()));
         let this = self.clone();
         Box::pin(async move {
-            let opened = this.opened.get_or_init(|| open_store(&this.url, TokioRuntime::current(), DEADLINE));
+            let opened = this.opened.get_or_init(|| open_store(&this.url, TokioRuntime::current(), CALL_TIMEOUT));
             let store = opened.clone().map_err(failed)?;
             work(store, key).await.map_err(failed)
         })
@@ -66,7 +66,7 @@ impl TokenStore for StoredCredentials {
 
     fn set(&self, key: &str, value: &str) -> BoxedTask<Result<(), AuthError>> {
         let value = value.to_owned();
-        self.run("credentials", key, move |store, key| store.put(&key, &value, KEPT_FOR))
+        self.run("credentials", key, move |store, key| store.put(&key, &value, RETENTION))
     }
 
     fn remove(&self, key: &str) -> BoxedTask<Result<(), AuthError>> {
@@ -82,7 +82,7 @@ impl TokenStore for StoredCredentials {
             Box::pin(async move {
                 // Wait until another process releases its lock, or the lock expires.
                 while !store.put_if(&key, None, &owner, locked_for).await? {
-                    tokio::time::sleep(LOCK_PAUSE).await;
+                    tokio::time::sleep(LOCK_POLL_INTERVAL).await;
                 }
                 let runtime = Handle::current();
                 // Releases the lock, unless it has expired and belongs to another process.

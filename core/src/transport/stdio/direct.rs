@@ -9,7 +9,7 @@ use std::fs::File;
 /// Maximum length of a write to a pipe that is not empty. POSIX guarantees that a pipe accepts this
 /// much atomically.
 #[cfg(unix)]
-const ATOMIC: usize = if cfg!(target_os = "linux") { 4096 } else { 512 };
+const PIPE_BUF: usize = if cfg!(target_os = "linux") { 4096 } else { 512 };
 
 /// A descriptor that supports non-blocking writes.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl Direct {
         use std::os::unix::fs::FileTypeExt;
         let kind = file.metadata().ok()?.file_type();
         let file = file.try_clone().ok()?;
-        // On these systems SIGPIPE is disabled per socket, elsewhere per message (see `QUIETLY`).
+        // On these systems SIGPIPE is disabled per socket, elsewhere per message (`SEND_FLAGS`).
         #[cfg(target_vendor = "apple")]
         if kind.is_socket() {
             rustix::net::sockopt::set_socket_nosigpipe(&file, true).ok()?;
@@ -52,11 +52,11 @@ impl Direct {
     pub(super) fn write(&self, bytes: &[u8]) -> usize {
         use rustix::net::{SendFlags, send};
         #[cfg(target_vendor = "apple")]
-        const QUIETLY: SendFlags = SendFlags::DONTWAIT;
+        const SEND_FLAGS: SendFlags = SendFlags::DONTWAIT;
         #[cfg(not(target_vendor = "apple"))]
-        const QUIETLY: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
+        const SEND_FLAGS: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
         if self.socket {
-            return send(&self.file, bytes, QUIETLY).unwrap_or(0);
+            return send(&self.file, bytes, SEND_FLAGS).unwrap_or(0);
         }
         // There is no other writer, so if the pipe has room now, it still does when the write
         // happens.
@@ -69,13 +69,13 @@ impl Direct {
     fn room(&self, length: usize) -> usize {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        if length > ATOMIC {
+        if length > PIPE_BUF {
             let capacity = *self.capacity.get_or_init(|| enlarge(&self.file));
             let is_empty = rustix::io::ioctl_fionread(&self.file).is_ok_and(|unread| unread == 0);
             return if is_empty { capacity } else { 0 };
         }
         let is_writable = poll(&mut [PollFd::new(&self.file, PollFlags::OUT)], Some(&now)).is_ok_and(|ready| ready > 0);
-        if is_writable { ATOMIC } else { 0 }
+        if is_writable { PIPE_BUF } else { 0 }
     }
 
     #[cfg(not(unix))]
@@ -99,10 +99,10 @@ mod tests {
         let file = File::from(OwnedFd::from(writer));
         let direct = Direct::of(&file).unwrap();
         let mut written = 0;
-        while direct.write(&[b'x'; ATOMIC]) == ATOMIC {
-            written += ATOMIC;
+        while direct.write(&[b'x'; PIPE_BUF]) == PIPE_BUF {
+            written += PIPE_BUF;
         }
-        assert!(written >= ATOMIC);
+        assert!(written >= PIPE_BUF);
         let mut read = vec![0; written];
         reader.read_exact(&mut read).unwrap();
         assert_eq!(direct.write(b"again"), 5);
@@ -115,7 +115,7 @@ mod tests {
         let direct = Direct::of(&File::from(OwnedFd::from(writer))).unwrap();
         let large = vec![b'x'; 4 * 1024 * 1024];
         let written = direct.write(&large);
-        assert!((ATOMIC + 1..large.len()).contains(&written), "{written}");
+        assert!((PIPE_BUF + 1..large.len()).contains(&written), "{written}");
         assert_eq!((direct.write(&large), direct.write(b"small")), (0, 0));
         reader.read_exact(&mut vec![0; written - 1]).unwrap();
         assert_eq!(direct.write(&large), 0);
@@ -128,7 +128,7 @@ mod tests {
         let (reader, writer) = UnixStream::pair().unwrap();
         let file = File::from(OwnedFd::from(writer));
         let direct = Direct::of(&file).unwrap();
-        while direct.write(&[b'x'; ATOMIC]) > 0 {}
+        while direct.write(&[b'x'; PIPE_BUF]) > 0 {}
         drop(reader);
         assert_eq!(direct.write(b"gone"), 0);
     }

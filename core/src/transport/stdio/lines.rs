@@ -3,9 +3,9 @@
 use bytes::{Bytes, BytesMut};
 use memchr::memchr;
 
-const FIRST_CAPACITY: usize = 64 * 1024;
+const INITIAL_CAPACITY: usize = 64 * 1024;
 /// The memory of longer lines is not kept for later ones.
-const LONGEST_KEPT: usize = 4 << 20;
+const MAX_KEPT_CAPACITY: usize = 4 << 20;
 
 /// Cuts a stream into lines. A line over the limit is skipped and reported once.
 pub(in crate::transport) struct LineCutter {
@@ -27,7 +27,7 @@ pub(in crate::transport) enum Line {
 
 impl LineCutter {
     pub(in crate::transport) fn new(limit: usize) -> Self {
-        Self { buffer: BytesMut::with_capacity(FIRST_CAPACITY), searched: 0, limit, skipping: false }
+        Self { buffer: BytesMut::with_capacity(INITIAL_CAPACITY), searched: 0, limit, skipping: false }
     }
 
     /// The buffer to read into. Its spare capacity is never empty.
@@ -50,9 +50,9 @@ impl LineCutter {
             };
             let line = self.buffer.split_to(self.searched + found + 1);
             self.searched = 0;
-            if line.len() > LONGEST_KEPT && self.buffer.is_empty() {
+            if line.len() > MAX_KEPT_CAPACITY && self.buffer.is_empty() {
                 // Otherwise the line's memory lives as long as the stream.
-                self.buffer = BytesMut::with_capacity(FIRST_CAPACITY);
+                self.buffer = BytesMut::with_capacity(INITIAL_CAPACITY);
             }
             if std::mem::take(&mut self.skipping) {
                 continue;
@@ -127,10 +127,10 @@ mod tests {
     #[test]
     fn the_memory_of_a_long_line_is_freed_with_it() {
         let mut cutter = LineCutter::new(usize::MAX);
-        cutter.extend(&vec![b' '; LONGEST_KEPT]);
+        cutter.extend(&vec![b' '; MAX_KEPT_CAPACITY]);
         cutter.extend(b"{}\n");
         assert_eq!(cutter.next_line(), Some(text("{}")));
-        assert!(cutter.space().capacity() < LONGEST_KEPT);
+        assert!(cutter.space().capacity() < MAX_KEPT_CAPACITY);
     }
 
     proptest! {

@@ -15,16 +15,16 @@ use std::{
 };
 use tokio::{sync::Mutex, task::AbortHandle};
 
-/// How often to look for entries, in case the pub/sub connection is lost.
-const PACE: Duration = Duration::from_secs(1);
-/// Maximum time to keep an item, in milliseconds: a century.
-const LONGEST: u128 = 100 * 365 * 24 * 3600 * 1000;
+/// How often entries are looked for, in case the pub/sub connection is lost.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// A century.
+const MAX_TTL_MS: u128 = 100 * 365 * 24 * 3600 * 1000;
 /// Reads an entry, unless it is too large.
-const GET: &str = "
+const GET_SCRIPT: &str = "
 if redis.call('STRLEN', KEYS[1]) > tonumber(ARGV[1]) then return redis.error_reply('TOOLARGE ' .. KEYS[1]) end
 return redis.call('GET', KEYS[1])";
 /// Reads entries of a log; fewer if they are large.
-const READ: &str = "
+const READ_SCRIPT: &str = "
 local found, bytes = {}, 0
 for _, entry in ipairs(redis.call('XRANGE', KEYS[1], ARGV[2], '+', 'COUNT', ARGV[3])) do
   bytes = bytes + #entry[2][#entry[2]]
@@ -36,13 +36,13 @@ for _, entry in ipairs(redis.call('XRANGE', KEYS[1], ARGV[2], '+', 'COUNT', ARGV
 end
 return found";
 /// Sets an entry if it is unchanged.
-const PUT_IF: &str = "
+const PUT_IF_SCRIPT: &str = "
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1";
 /// Appends to a log. Positions follow the clock, so that they increase even if the database lost
 /// everything, and a counter in case the clock stands still.
-const APPEND: &str = "
+const APPEND_SCRIPT: &str = "
 local time = redis.call('TIME')
 local position = (time[1] * 1000 + math.floor(time[2] / 1000)) * 2048
 position = math.max(position, (tonumber(redis.call('GET', KEYS[2])) or 0) + 1)
@@ -86,7 +86,7 @@ impl RedisStore {
             prefix: format!("{namespace}:"),
             deadline,
             connection: Mutex::new(None),
-            waiting: Waiting::new(runtime, PACE),
+            waiting: Waiting::new(runtime, POLL_INTERVAL),
             listener: OnceLock::new(),
         };
         Ok(Self { database: Arc::new(database) })
@@ -171,12 +171,12 @@ impl Drop for Database {
 }
 
 fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis().clamp(1, LONGEST)).unwrap_or(u64::MAX)
+    u64::try_from(time.as_millis().clamp(1, MAX_TTL_MS)).unwrap_or(u64::MAX)
 }
 
 impl Store for RedisStore {
     fn get(&self, key: &str) -> StoreTask<Option<String>> {
-        self.run(cmd("EVAL").arg(GET).arg(1).arg(self.key(key)).arg(MAX_READ).take())
+        self.run(cmd("EVAL").arg(GET_SCRIPT).arg(1).arg(self.key(key)).arg(MAX_READ).take())
     }
 
     fn put(&self, key: &str, text: &str, keep_for: Duration) -> StoreTask {
@@ -190,7 +190,7 @@ impl Store for RedisStore {
                 self.run::<Option<String>>(cmd("SET").arg(key).arg(text).arg("PX").arg(keep_for).arg("NX").take());
             return Box::pin(async move { Ok(set.await?.is_some()) });
         };
-        self.run(cmd("EVAL").arg(PUT_IF).arg(1).arg(key).arg(expected).arg(text).arg(keep_for).take())
+        self.run(cmd("EVAL").arg(PUT_IF_SCRIPT).arg(1).arg(key).arg(expected).arg(text).arg(keep_for).take())
     }
 
     fn remove(&self, key: &str) -> StoreTask {
@@ -199,7 +199,7 @@ impl Store for RedisStore {
 
     fn append(&self, log: &str, entry: &str, max_entries: usize, keep_for: Duration) -> StoreTask<u64> {
         let mut append = cmd("EVAL");
-        append.arg(APPEND).arg(2).arg(self.key(log)).arg(self.key("position"));
+        append.arg(APPEND_SCRIPT).arg(2).arg(self.key(log)).arg(self.key("position"));
         append.arg(max_entries.max(1)).arg(entry).arg(millis(keep_for));
         self.run(append.arg(redis_listener::channel(&self.database.prefix)).take())
     }
@@ -209,7 +209,7 @@ impl Store for RedisStore {
         let name = key.clone();
         let look = Box::new(move |_| {
             let mut range = cmd("EVAL");
-            range.arg(READ).arg(1).arg(&key).arg(MAX_READ).arg(format!("(0-{after}")).arg(limit);
+            range.arg(READ_SCRIPT).arg(1).arg(&key).arg(MAX_READ).arg(format!("(0-{after}")).arg(limit);
             let (read, database) = (this.run::<Vec<(String, Vec<String>)>>(range), Arc::clone(&this.database));
             Box::pin(async move { entries(read.await?, &database) }) as StoreTask<_>
         });

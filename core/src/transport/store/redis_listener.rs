@@ -9,9 +9,9 @@ use redis::{
 use std::{future::poll_fn, pin::Pin, sync::Arc, time::Duration};
 use tokio::time::{sleep, timeout};
 
-/// An idle connection is probed after this time.
-const QUIET: Duration = Duration::from_secs(15);
-const PAUSE: Duration = Duration::from_millis(500);
+/// An idle connection is probed this often.
+const PING_INTERVAL: Duration = Duration::from_secs(15);
+const RECONNECT_DELAY: Duration = Duration::from_millis(500);
 
 /// The channel on which the name of each changed log is published.
 pub(super) fn channel(prefix: &str) -> String {
@@ -29,7 +29,7 @@ pub(super) async fn listen(client: Client, prefix: String, deadline: Duration, w
                 waiting.wake(&log);
             }
         }
-        sleep(PAUSE).await;
+        sleep(RECONNECT_DELAY).await;
     }
 }
 
@@ -42,7 +42,7 @@ async fn connect(client: &Client, prefix: &str) -> RedisResult<(PubSubSink, PubS
 /// The name of the next log, or `None` if the connection is lost.
 async fn next(sink: &mut PubSubSink, stream: &mut PubSubStream, deadline: Duration) -> Option<String> {
     loop {
-        match timeout(QUIET, poll_fn(|context| Pin::new(&mut *stream).poll_next(context))).await {
+        match timeout(PING_INTERVAL, poll_fn(|context| Pin::new(&mut *stream).poll_next(context))).await {
             Ok(message) => return message?.get_payload().ok(),
             Err(_) => timeout(deadline, sink.ping::<redis::Value>()).await.ok()?.map(drop).ok()?,
         }

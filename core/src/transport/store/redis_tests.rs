@@ -24,9 +24,9 @@ use tokio::{
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
-const DEADLINE: Duration = Duration::from_secs(1);
+const CALL_TIMEOUT: Duration = Duration::from_secs(1);
 /// Maximum time for a server to start, or for a store to recover.
-const SOON: Duration = Duration::from_secs(20);
+const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A port that no one else uses: the local ports of connections are above these.
 fn free_port() -> u16 {
@@ -57,7 +57,7 @@ impl RedisServer {
         let server = Self { port, process };
         let begin = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).await.is_err() {
-            assert!(begin.elapsed() < SOON, "redis-server does not listen");
+            assert!(begin.elapsed() < TEST_TIMEOUT, "redis-server does not listen");
             sleep(Duration::from_millis(20)).await;
         }
         server
@@ -77,7 +77,7 @@ impl RedisServer {
     }
 
     fn store_of(&self, namespace: &str) -> RedisStore {
-        RedisStore::new(&url(self.port), namespace, TokioRuntime::current(), DEADLINE).unwrap()
+        RedisStore::new(&url(self.port), namespace, TokioRuntime::current(), CALL_TIMEOUT).unwrap()
     }
 }
 
@@ -93,7 +93,7 @@ fn url(port: u16) -> String {
 }
 
 fn guarded(port: u16) -> StoreGuard {
-    open_store(&url(port), TokioRuntime::current(), DEADLINE).unwrap()
+    open_store(&url(port), TokioRuntime::current(), CALL_TIMEOUT).unwrap()
 }
 
 /// A fault between a store and its server.
@@ -156,7 +156,7 @@ async fn pass(mut from: ReadHalf<'_>, mut to: WriteHalf<'_>, mut faults: watch::
 async fn in_use_again(store: &dyn Store) -> Duration {
     let begin = Instant::now();
     while let Err(error) = store.put("again", "1", MINUTE).await {
-        assert!(begin.elapsed() < SOON, "{error}");
+        assert!(begin.elapsed() < TEST_TIMEOUT, "{error}");
         sleep(Duration::from_millis(20)).await;
     }
     begin.elapsed()
@@ -168,7 +168,7 @@ async fn all_fail_at_once(store: &dyn Store) -> StoreError {
     for _ in 0..100 {
         store.get("a").await.unwrap_err();
     }
-    assert!(begin.elapsed() < DEADLINE, "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < CALL_TIMEOUT, "{:?}", begin.elapsed());
     store.get("a").await.unwrap_err()
 }
 
@@ -192,7 +192,7 @@ async fn applications_share_a_database_by_namespaces() {
 async fn what_is_too_large_in_redis_stays_there() {
     let server = RedisServer::start(&[]).await;
     // Loading takes time.
-    let store = RedisStore::new(&url(server.port), "test", TokioRuntime::current(), SOON).unwrap();
+    let store = RedisStore::new(&url(server.port), "test", TokioRuntime::current(), TEST_TIMEOUT).unwrap();
     let text = |bytes: usize| "x".repeat(bytes);
     store.put("a", &text(66 << 20), MINUTE).await.unwrap();
     let error = store.get("a").await.unwrap_err();
@@ -232,7 +232,7 @@ async fn a_restarted_redis_is_in_use_again_and_positions_rise_though_all_is_lost
     in_use_again(&store).await;
     let after = store.append("l", "after", 9, MINUTE).await.unwrap();
     assert!(after > before);
-    let entries = timeout(SOON, waiting).await.unwrap().unwrap();
+    let entries = timeout(TEST_TIMEOUT, waiting).await.unwrap().unwrap();
     assert_eq!((entries[0].position, &*entries[0].text), (after, "after"));
 }
 
@@ -251,11 +251,11 @@ async fn a_silent_redis_fails_within_the_deadline_then_at_once() {
     for call in calls.collect::<Vec<_>>() {
         assert_eq!(call.await.unwrap().kind, StoreErrorKind::Unavailable);
     }
-    assert!(begin.elapsed() < DEADLINE * 3, "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < CALL_TIMEOUT * 3, "{:?}", begin.elapsed());
     all_fail_at_once(&store).await;
     fault.send(Fault::None).unwrap();
     let again = in_use_again(&store).await;
-    assert!(again < DEADLINE * 3, "{again:?}");
+    assert!(again < CALL_TIMEOUT * 3, "{again:?}");
     assert_eq!(store.get("a").await.unwrap().as_deref(), Some("1"));
 }
 
@@ -283,14 +283,14 @@ async fn a_slow_redis_is_used_and_one_beyond_the_deadline_fails_without_mixing_a
     for key in ["a", "b"] {
         store.put(key, key, MINUTE).await.unwrap();
     }
-    fault.send(Fault::Slow(DEADLINE / 10)).unwrap();
+    fault.send(Fault::Slow(CALL_TIMEOUT / 10)).unwrap();
     for key in ["a", "b", "a"] {
         assert_eq!(store.get(key).await.unwrap().as_deref(), Some(key));
     }
-    fault.send(Fault::Slow(DEADLINE * 2)).unwrap();
+    fault.send(Fault::Slow(CALL_TIMEOUT * 2)).unwrap();
     let begin = Instant::now();
     assert_eq!(store.get("a").await.unwrap_err().kind, StoreErrorKind::Unavailable);
-    assert!(begin.elapsed() >= DEADLINE);
+    assert!(begin.elapsed() >= CALL_TIMEOUT);
     all_fail_at_once(&store).await;
     // The late response to the abandoned call must be ignored.
     fault.send(Fault::None).unwrap();
@@ -316,7 +316,7 @@ async fn calls_under_way_fail_at_once_when_their_connection_is_reset() {
             })
             .collect();
         // They are sent and wait for their responses.
-        sleep(DEADLINE / 10).await;
+        sleep(CALL_TIMEOUT / 10).await;
         let begin = Instant::now();
         fault.send(broken).unwrap();
         for call in calls {
@@ -364,7 +364,7 @@ async fn entries_reach_waiting_reads_when_nobody_tells_of_them() {
     sleep(Duration::from_millis(50)).await;
     fault.send(Fault::None).unwrap();
     near.append("l", "1", 9, MINUTE).await.unwrap();
-    let entries = match timeout(SOON, waiting).await.unwrap().unwrap() {
+    let entries = match timeout(TEST_TIMEOUT, waiting).await.unwrap().unwrap() {
         Ok(entries) => entries,
         Err(_) => {
             in_use_again(&far).await;
@@ -380,20 +380,20 @@ async fn errors_about_wrong_passwords_and_unknown_hosts_omit_the_password() {
     let runtime: Arc<dyn Runtime> = TokioRuntime::current();
     for (user, is_right) in [("", false), (":wrong@", false), (":right@", true)] {
         let url = format!("redis://{user}127.0.0.1:{}", server.port);
-        let store = open_store(&url, Arc::clone(&runtime), DEADLINE).unwrap();
+        let store = open_store(&url, Arc::clone(&runtime), CALL_TIMEOUT).unwrap();
         match store.put("a", "1", MINUTE).await {
             Ok(()) => assert!(is_right),
             Err(error) => assert!(!is_right && !error.to_string().contains("wrong@"), "{error}"),
         }
     }
-    let nowhere = open_store("redis://nowhere.invalid", Arc::clone(&runtime), DEADLINE).unwrap();
+    let nowhere = open_store("redis://nowhere.invalid", Arc::clone(&runtime), CALL_TIMEOUT).unwrap();
     let error = nowhere.get("a").await.unwrap_err();
     assert_eq!(error.kind, StoreErrorKind::Unavailable, "{error}");
     for url in ["redis://", "redis://h:port", "redis://h/x"] {
-        let error = open_store(url, Arc::clone(&runtime), DEADLINE).err().unwrap();
+        let error = open_store(url, Arc::clone(&runtime), CALL_TIMEOUT).err().unwrap();
         assert_eq!(error.kind, StoreErrorKind::Invalid, "{error}");
     }
     let server = RedisServer::start(&[]).await;
-    let tls = open_store(&format!("rediss://127.0.0.1:{}", server.port), runtime, DEADLINE).unwrap();
+    let tls = open_store(&format!("rediss://127.0.0.1:{}", server.port), runtime, CALL_TIMEOUT).unwrap();
     assert_eq!(tls.get("a").await.unwrap_err().kind, StoreErrorKind::Unavailable);
 }

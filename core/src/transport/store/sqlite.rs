@@ -22,15 +22,15 @@ use tokio::sync::{
 /// Maximum number of calls queued for the thread. Others wait, for at most their deadline.
 const MAX_QUEUED: usize = 1024;
 /// How often to try to set the mode of a file that another process is creating.
-const RETRY: Duration = Duration::from_millis(5);
+const RETRY_INTERVAL: Duration = Duration::from_millis(5);
 /// Number of expired items of each kind that one write removes.
-const SWEPT: u32 = 16;
-/// Maximum time to keep an item, in milliseconds: a century.
-const LONGEST: u128 = 100 * 365 * 24 * 3600 * 1000;
+const SWEEP_LIMIT: u32 = 16;
+/// A century.
+const MAX_TTL_MS: u128 = 100 * 365 * 24 * 3600 * 1000;
 /// The schema version, in `user_version`.
 const LAYOUT: u32 = 2;
-/// How often the clock of a file is written, in milliseconds.
-const CLOCK_STEP: i64 = 1000;
+/// How often the clock of a file is written.
+const CLOCK_INTERVAL_MS: i64 = 1000;
 
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS entry (key TEXT PRIMARY KEY, text BLOB NOT NULL, ends INTEGER NOT NULL) WITHOUT ROWID;
@@ -169,7 +169,7 @@ impl SqliteFile {
             if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) || Instant::now() >= until {
                 return Err(error.into());
             }
-            thread::sleep(RETRY);
+            thread::sleep(RETRY_INTERVAL);
         }
         let layout: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
         if layout > LAYOUT {
@@ -244,7 +244,7 @@ impl Items<'_> {
 
     /// Updates the clock of the file. `stored` is its current time.
     fn keep_time(&self, stored: Option<i64>) -> Result<(), SqliteFailure> {
-        if stored.is_none_or(|stored| self.now >= stored.saturating_add(CLOCK_STEP)) {
+        if stored.is_none_or(|stored| self.now >= stored.saturating_add(CLOCK_INTERVAL_MS)) {
             self.execute("INSERT INTO clock VALUES (1, ?1) ON CONFLICT DO UPDATE SET latest = ?1", [self.now])?;
         }
         Ok(())
@@ -253,10 +253,10 @@ impl Items<'_> {
     /// Removes expired items.
     fn sweep(&self) -> Result<(), SqliteFailure> {
         let old = "DELETE FROM entry WHERE key IN (SELECT key FROM entry WHERE ends <= ?1 ORDER BY ends LIMIT ?2)";
-        self.execute(old, params![self.now, SWEPT])?;
+        self.execute(old, params![self.now, SWEEP_LIMIT])?;
         let old = "SELECT name FROM log WHERE ends <= ?1 ORDER BY ends LIMIT ?2";
         let mut old = self.transaction.prepare_cached(old)?;
-        let names: Result<Vec<String>, _> = old.query_map(params![self.now, SWEPT], |row| row.get(0))?.collect();
+        let names: Result<Vec<String>, _> = old.query_map(params![self.now, SWEEP_LIMIT], |row| row.get(0))?.collect();
         names?.iter().try_for_each(|name| self.remove_log(name))
     }
 
@@ -336,7 +336,7 @@ impl Items<'_> {
 
     /// The expiry time of an item.
     fn end(&self, keep_for: Duration) -> i64 {
-        self.now.saturating_add(i64::try_from(keep_for.as_millis().min(LONGEST)).unwrap_or(i64::MAX))
+        self.now.saturating_add(i64::try_from(keep_for.as_millis().min(MAX_TTL_MS)).unwrap_or(i64::MAX))
     }
 }
 
@@ -406,7 +406,7 @@ mod tests {
     use crate::{runtime::BoxedTask, store::contract, transport::TokioRuntime};
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    const DEADLINE: Duration = Duration::from_secs(5);
+    const CALL_TIMEOUT: Duration = Duration::from_secs(5);
     const MINUTE: Duration = Duration::from_secs(60);
 
     /// A test's directory, removed on drop.
@@ -422,7 +422,7 @@ mod tests {
         }
 
         fn store(&self) -> SqliteStore {
-            SqliteStore::new(self.0.join("state.db"), TokioRuntime::current(), DEADLINE)
+            SqliteStore::new(self.0.join("state.db"), TokioRuntime::current(), CALL_TIMEOUT)
         }
     }
 
@@ -581,12 +581,12 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         store.put("a", "1", MINUTE).await.unwrap();
         // A directory that does not exist.
-        let lost = SqliteStore::new(folder.0.join("none/state.db"), TokioRuntime::current(), DEADLINE);
+        let lost = SqliteStore::new(folder.0.join("none/state.db"), TokioRuntime::current(), CALL_TIMEOUT);
         assert_eq!(lost.get("a").await.unwrap_err().kind, StoreErrorKind::Unavailable);
         // The schema of a later version.
         let later = folder.0.join("later.db");
         Connection::open(&later).unwrap().pragma_update(None, "user_version", LAYOUT + 1).unwrap();
-        let later = SqliteStore::new(later, TokioRuntime::current(), DEADLINE);
+        let later = SqliteStore::new(later, TokioRuntime::current(), CALL_TIMEOUT);
         let error = later.get("a").await.unwrap_err();
         assert!(error.kind == StoreErrorKind::Corrupt && error.problem.contains("newer version"), "{error}");
     }
@@ -626,7 +626,7 @@ mod tests {
         let folder = Folder::new();
         let (wall, elapsed) = (Arc::new(AtomicU64::new(1_000_000)), Arc::new(AtomicU64::new(0)));
         let clocks = SetClocks { began: Instant::now(), wall: Arc::clone(&wall), elapsed: Arc::clone(&elapsed) };
-        let store = || SqliteStore::new(folder.0.join("state.db"), Arc::new(clocks.clone()), DEADLINE);
+        let store = || SqliteStore::new(folder.0.join("state.db"), Arc::new(clocks.clone()), CALL_TIMEOUT);
         let first = store();
         first.put("lease", "1", Duration::from_secs(8)).await.unwrap();
         wall.fetch_sub(3600, Ordering::SeqCst);

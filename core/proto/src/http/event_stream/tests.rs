@@ -68,7 +68,7 @@ fn http_28_ids_and_retry_are_kept() {
     assert_eq!(messages(&mut stream), ["x"]);
     assert_eq!(stream.last_id(), Some("a"));
     assert_eq!(stream.retry(), Some(Duration::from_millis(500)));
-    for (requested, pause) in [("0", SHORTEST_PAUSE), ("999999999", LONGEST_PAUSE)] {
+    for (requested, pause) in [("0", MIN_RETRY_DELAY), ("999999999", MAX_RETRY_DELAY)] {
         stream.push(format!("retry: {requested}\ndata: x\n\n").as_bytes());
         assert!(stream.next_message().unwrap().is_some());
         assert_eq!(stream.retry(), Some(pause));

@@ -29,7 +29,7 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de str
 
 impl<'a> MessageMembers<'a> {
     /// Reads an object. Returns `None` for anything else, for excess, and for what is rare in valid
-    /// messages: escapes in keys, or nesting deeper than [`Containers::MOST`]. A reader that
+    /// messages: escapes in keys, or nesting deeper than [`Containers::MAX_DEPTH`]. A reader that
     /// explains errors decides about those.
     pub(super) fn scan(text: &'a str, bounds: FrameBounds) -> Option<Self> {
         let (mut found, mut scan) = (Self::default(), Scan { text, position: 0, bounds, values: 1 });
@@ -249,12 +249,12 @@ struct Containers {
 }
 
 impl Containers {
-    const MOST: usize = 128;
+    const MAX_DEPTH: usize = 128;
 
     fn open(&mut self, is_object: bool) -> Option<()> {
         self.are_objects = self.are_objects << 1 | u128::from(is_object);
         self.depth += 1;
-        (self.depth <= Self::MOST).then_some(())
+        (self.depth <= Self::MAX_DEPTH).then_some(())
     }
 
     fn close(&mut self) {
@@ -353,8 +353,8 @@ mod tests {
     #[test]
     fn deep_nesting_is_left_to_the_parser() {
         let nested = |depth| format!(r#"{{"params":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
-        assert!(MessageMembers::scan(&nested(Containers::MOST), FrameBounds::NONE).is_some());
-        assert!(MessageMembers::scan(&nested(Containers::MOST + 1), FrameBounds::NONE).is_none());
+        assert!(MessageMembers::scan(&nested(Containers::MAX_DEPTH), FrameBounds::NONE).is_some());
+        assert!(MessageMembers::scan(&nested(Containers::MAX_DEPTH + 1), FrameBounds::NONE).is_none());
         assert!(MessageMembers::scan(&nested(5), BOUNDS).is_some());
         assert!(MessageMembers::scan(&nested(6), BOUNDS).is_none());
     }

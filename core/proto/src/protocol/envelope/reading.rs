@@ -21,14 +21,14 @@ use serde_json::{error::Category, value::RawValue};
 use std::{borrow::Cow, fmt, slice};
 
 /// The byte order mark of UTF-8.
-const MARK: &[u8] = b"\xef\xbb\xbf";
+const BOM: &[u8] = b"\xef\xbb\xbf";
 
 impl Frame {
     /// Parses a frame.
     pub fn parse(frame: &Bytes, bounds: FrameBounds) -> Self {
         prepare_for(frame.len());
         // Programs of Windows begin with a byte order mark.
-        let frame = &if frame.starts_with(MARK) { frame.slice(MARK.len()..) } else { frame.clone() };
+        let frame = &if frame.starts_with(BOM) { frame.slice(BOM.len()..) } else { frame.clone() };
         // Most messages are valid. What is wrong with the others takes more passes to explain.
         if let Some(wire) = str::from_utf8(frame).ok().and_then(|text| MessageMembers::scan(text, bounds)) {
             return Self::Single(message(frame, &wire));
@@ -156,12 +156,12 @@ fn message(buffer: &Bytes, wire: &MessageMembers<'_>) -> Result<Message, Malform
 }
 
 /// Overhead below which a member is not copied.
-const ENVELOPE: usize = 4096;
+const MAX_OVERHEAD: usize = 4096;
 
 /// The JSON of a member. A slice keeps the whole buffer alive, so a small part of it is copied. The
 /// memory held by a message is thus about the size of its members.
 fn kept(buffer: &Bytes, text: &str) -> RawJson {
-    if buffer.len() > text.len().saturating_mul(2).saturating_add(ENVELOPE) {
+    if buffer.len() > text.len().saturating_mul(2).saturating_add(MAX_OVERHEAD) {
         return RawJson::trusted(Bytes::copy_from_slice(text.as_bytes()));
     }
     RawJson::trusted(buffer.slice_ref(text.as_bytes()))

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 const NOT_A_FIELD: &str = "a form supports only strings, numbers, booleans and choices of strings";
 
 /// Maximum number of references in a row.
-const LONGEST_CHAIN: usize = 32;
+const MAX_CHAIN: usize = 32;
 
 /// The `$defs` of a schema.
 type Definitions<'a> = Option<&'a Map<String, Value>>;
@@ -43,7 +43,7 @@ pub fn flattened_form(schema: Value) -> Value {
 
 /// The schema that `schema` refers to; keywords next to the reference take precedence.
 fn resolved(mut schema: Map<String, Value>, definitions: Definitions<'_>) -> Map<String, Value> {
-    for _ in 0..LONGEST_CHAIN {
+    for _ in 0..MAX_CHAIN {
         let Some(reference) = schema.shift_remove("$ref") else { break };
         let name = reference.as_str().and_then(|reference| reference.strip_prefix("#/$defs/")).unwrap_or_default();
         for (keyword, value) in definitions.and_then(|known| known.get(name)?.as_object()).into_iter().flatten() {

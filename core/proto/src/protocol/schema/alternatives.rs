@@ -63,7 +63,7 @@ impl Alternatives {
         let fits = self.members.iter().enumerate().filter(valid);
         let mut found: Vec<_> = fits
             .map(|(index, (schema, _))| {
-                let steps = Cell::new(MOST_STEPS);
+                let steps = Cell::new(MAX_STEPS);
                 (Comparison { definitions: &self.definitions, steps: &steps }.fit(schema, value), index)
             })
             .collect();
@@ -123,7 +123,7 @@ impl Comparison<'_> {
 }
 
 /// Maximum number of schemas visited for one member of a union; the rest of the value is ignored.
-const MOST_STEPS: usize = 10_000;
+const MAX_STEPS: usize = 10_000;
 
 fn sum(fits: impl IntoIterator<Item = Fit>) -> Fit {
     fits.into_iter().fold(Fit::default(), |one, other| array::from_fn(|part| one[part] + other[part]))

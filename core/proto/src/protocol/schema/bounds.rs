@@ -27,11 +27,11 @@ const FORM_PATTERNS: usize = 2_000;
 /// Maximum number of their steps per value: a few milliseconds.
 const FORM_STEPS: u64 = 500_000;
 /// Number of checks that take a few milliseconds.
-const PROMPT_CHECKS: u64 = 4_000_000;
+const MAX_CHEAP_CHECKS: u64 = 4_000_000;
 /// Maximum number of checks per value: the schemas that may apply to each part, times the parts.
 const MAX_CHECKS: u64 = 2_000_000_000;
 /// Number of JSON values of a schema that compiles in about a millisecond.
-const PROMPT_VALUES: usize = 1_000;
+const MAX_CHEAP_VALUES: usize = 1_000;
 /// Maximum nesting of schemas, through references.
 const MAX_CHAIN: usize = 128;
 /// Maximum number of references whose target is only known during validation.
@@ -112,7 +112,7 @@ impl ValidationCost {
     /// Returns whether checking a value of this size may take longer than a few milliseconds.
     pub(super) fn is_costly(&self, bytes: usize) -> bool {
         // A part takes at least two bytes.
-        self.repeated.saturating_mul(bytes as u64 / 2) > PROMPT_CHECKS
+        self.repeated.saturating_mul(bytes as u64 / 2) > MAX_CHEAP_CHECKS
     }
 
     /// Rejects a value whose validation would overflow the stack or take minutes.
@@ -192,11 +192,11 @@ fn follow(limits: &Limits, schema: &Value) -> Result<ValidationCost, SchemaError
     let mut walk = SchemaWalk { limits, cost: ValidationCost::default(), dynamic: 0, seen: HashMap::new() };
     // A schema that cannot be registered cannot be compiled either, and compiling reports the
     // reason.
-    let Ok(builder) = Registry::new().draft(draft).retriever(NeverFetch).add(ROOT, schema) else {
+    let Ok(builder) = Registry::new().draft(draft).retriever(NeverFetch).add(ROOT_URI, schema) else {
         return Ok(walk.cost);
     };
     let Ok(registry) = builder.prepare() else { return Ok(walk.cost) };
-    let Ok(root) = jsonschema::uri::from_str(ROOT) else { return Ok(walk.cost) };
+    let Ok(root) = jsonschema::uri::from_str(ROOT_URI) else { return Ok(walk.cost) };
 
     walk.reach(schema, registry.resolver(root), MAX_CHAIN, &|walk, schema, resolver| {
         let resolver = resolver.in_subresource(draft.create_resource_ref(schema)).unwrap_or(resolver);
@@ -270,7 +270,7 @@ impl SchemaWalk<'_> {
     }
 }
 
-const ROOT: &str = "json-schema:///";
+const ROOT_URI: &str = "json-schema:///";
 
 /// Refuses to fetch references.
 pub(super) struct NeverFetch;
@@ -309,7 +309,7 @@ pub(super) fn is_costly_to_compile(schema: &Value) -> bool {
         ["pattern", "patternProperties"].iter().any(|keyword| part.get(keyword).is_some())
             || parts(part).any(has_patterns)
     }
-    !measure(schema, MAX_NESTING, PROMPT_VALUES, &mut 0) || has_patterns(schema)
+    !measure(schema, MAX_NESTING, MAX_CHEAP_VALUES, &mut 0) || has_patterns(schema)
 }
 
 /// The nesting of a value, if it is at most `limit`.

@@ -20,10 +20,10 @@ use std::{
 
 /// Maximum number of instructions of one pattern.
 const MAX_INSTRUCTIONS: usize = 20_000;
-/// Assumed size of a pattern that only the linear engine can parse.
-const UNKNOWN: usize = 1_000;
-/// Number of character ranges that count as one instruction.
-const RANGES: usize = 16;
+/// A pattern that only the linear engine can parse counts as this many.
+const ASSUMED_INSTRUCTIONS: usize = 1_000;
+/// Character ranges that count as one instruction.
+const RANGES_PER_INSTRUCTION: usize = 16;
 /// Maximum nesting of groups.
 const MAX_GROUPS: usize = 100;
 /// Maximum number of memoized bits per string.
@@ -73,7 +73,7 @@ impl Pattern {
         let size = match &program {
             Ok(program) => program.size(),
             Err(TOO_LARGE) => MAX_INSTRUCTIONS,
-            Err(_) => UNKNOWN,
+            Err(_) => ASSUMED_INSTRUCTIONS,
         };
         *room = room.checked_sub(size).ok_or(NO_ROOM)?;
         let translated = jsonschema_regex::to_rust_regex(pattern).map_err(|()| "not a regular expression")?;
@@ -468,7 +468,7 @@ impl Program {
     /// Approximate number of instructions that the pattern takes in any engine.
     fn size(&self) -> usize {
         let size = |instruction: &Instruction| match instruction {
-            Instruction::Class { set, .. } => 1 + set.ranges.len() / RANGES,
+            Instruction::Class { set, .. } => 1 + set.ranges.len() / RANGES_PER_INSTRUCTION,
             _ => 1,
         };
         self.code.iter().map(size).sum()

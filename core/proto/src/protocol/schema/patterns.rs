@@ -13,7 +13,7 @@ use std::{
 };
 
 /// Number of steps that take a few milliseconds.
-const PROMPT: u64 = 1_000_000;
+const MAX_CHEAP_STEPS: u64 = 1_000_000;
 /// Maximum number of member names per value that a pattern unsupported by the linear engine may
 /// match.
 const MAX_NAMES: usize = 1_000;
@@ -92,7 +92,7 @@ impl Patterns {
 
     /// Returns whether a value of this size may take longer than a few milliseconds.
     pub(super) fn are_costly(&self, bytes: usize) -> bool {
-        self.schema.is_some() && self.weight.is_none_or(|weight| weight.saturating_mul(bytes as u64) > PROMPT)
+        self.schema.is_some() && self.weight.is_none_or(|weight| weight.saturating_mul(bytes as u64) > MAX_CHEAP_STEPS)
     }
 
     /// Returns whether the last value on this thread exceeded the budget.

@@ -35,13 +35,13 @@ async fn opened(server: &Server) -> Peer {
 
 #[tokio::test(start_paused = true)]
 async fn pag_05_tool_04_what_is_registered_at_once_is_listed_once() {
-    const EACH: usize = 50;
+    const PER_THREAD: usize = 50;
     let server = of_pages_of(7);
     thread::scope(|scope| {
         for thread in 0..8 {
             let server = &server;
             scope.spawn(move || {
-                (0..EACH).for_each(|count| drop(server.add_tool(tool(format!("t{thread}-{count}"))).unwrap()))
+                (0..PER_THREAD).for_each(|count| drop(server.add_tool(tool(format!("t{thread}-{count}"))).unwrap()))
             });
         }
     });
@@ -53,7 +53,7 @@ async fn pag_05_tool_04_what_is_registered_at_once_is_listed_once() {
         next = more.1;
     }
     assert_eq!(all, server.names(Category::Tools));
-    assert_eq!(all.len(), 8 * EACH);
+    assert_eq!(all.len(), 8 * PER_THREAD);
 }
 
 #[tokio::test(start_paused = true)]

@@ -31,7 +31,8 @@ impl SkillFile {
     /// Returns the URI of the file under the root of its skill.
     pub(in crate::server) fn uri(&self, root: &str) -> Result<String, String> {
         /// The characters to percent-encode in a path segment (RFC 3986, section 3.3).
-        const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'+');
+        const PATH_SEGMENT: &AsciiSet =
+            &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'+');
         let mut uri = root.to_owned();
         for segment in self.path.split('/') {
             if matches!(segment, "" | "." | "..") || segment.contains('\\') {
@@ -41,7 +42,7 @@ impl SkillFile {
                 ));
             }
             uri.push('/');
-            uri.extend(utf8_percent_encode(segment, SEGMENT));
+            uri.extend(utf8_percent_encode(segment, PATH_SEGMENT));
         }
         Ok(uri)
     }

@@ -13,8 +13,8 @@ mod on {
         aead::{Aead, Payload},
     };
 
-    /// The length of a nonce, which precedes the sealed text.
-    const NONCE: usize = 12;
+    /// A nonce precedes the sealed text.
+    const NONCE_LENGTH: usize = 12;
 
     /// A key that seals and opens states.
     pub(in crate::server::request::request_state) struct Cipher(Aes256Gcm);
@@ -26,14 +26,14 @@ mod on {
 
         /// The nonce and the sealed text. `None` if the system cannot provide random bytes.
         pub(in crate::server::request::request_state) fn seal(&self, head: &[u8], text: &[u8]) -> Option<Vec<u8>> {
-            let nonce = random::bytes::<NONCE>()?;
+            let nonce = random::bytes::<NONCE_LENGTH>()?;
             let sealed = self.0.encrypt(&nonce.into(), Payload { msg: text, aad: head }).ok()?;
             Some([&nonce[..], &sealed].concat())
         }
 
         /// The text, if it was sealed by this key with this head.
         pub(in crate::server::request::request_state) fn open(&self, head: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
-            let (nonce, sealed) = sealed.split_first_chunk::<NONCE>()?;
+            let (nonce, sealed) = sealed.split_first_chunk::<NONCE_LENGTH>()?;
             self.0.decrypt(&(*nonce).into(), Payload { msg: sealed, aad: head }).ok()
         }
     }

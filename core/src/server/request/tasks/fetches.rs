@@ -4,7 +4,7 @@
 use super::{
     record::TaskRecord,
     server_task::{Sender, Task},
-    stored::{LOOK, RENEWAL, StoredTasks, TaskMessage},
+    stored::{POLL_INTERVAL, RENEWAL_INTERVAL, StoredTasks, TaskMessage},
 };
 use crate::{
     engine::{RequestTimeout, later},
@@ -24,11 +24,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Maximum number of requests for results that look at their tasks concurrently: a client can have
-/// thousands, and their calls must not delay those of others.
-const MAX_LOOKING: usize = 16;
-/// Delay before a client's answer is passed on again, after the store failed.
-const PAUSE: Duration = Duration::from_secs(1);
+/// A client can have thousands of requests for results, whose calls to the store must not delay
+/// those of others.
+const MAX_CONCURRENT_LOOKUPS: usize = 16;
+/// The wait before a client's answer is passed on again, after the store failed.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// The pending requests at this worker for results of tasks elsewhere.
 #[derive(Default)]
@@ -89,7 +89,7 @@ impl StoredTasks {
             let is_offered = offered.as_ref().is_some_and(|(before, until)| *before == keys && runtime.now() < *until);
             if !keys.is_empty() && context.can_ask() && !is_offered {
                 // Offer again later: the worker that sends them now may lose its stream.
-                offered = Some((keys, later(runtime.now(), RENEWAL)));
+                offered = Some((keys, later(runtime.now(), RENEWAL_INTERVAL)));
                 let (task, worker) = (record.id().to_owned(), self.worker.clone());
                 self.send(&record.worker, &TaskMessage::Fetch { task, worker, fetch }).await?;
             }
@@ -102,9 +102,9 @@ impl StoredTasks {
     /// Waits before the next look at a task, which counts until the returned guard is dropped.
     async fn next_look(&self) -> OnDrop<impl FnOnce()> {
         loop {
-            self.runtime.sleep_until(later(self.runtime.now(), LOOK)).await;
+            self.runtime.sleep_until(later(self.runtime.now(), POLL_INTERVAL)).await;
             let mut table = self.fetches.0.lock();
-            if table.looking < MAX_LOOKING {
+            if table.looking < MAX_CONCURRENT_LOOKUPS {
                 table.looking += 1;
                 return OnDrop::new(|| self.fetches.0.lock().looking -= 1);
             }
@@ -223,7 +223,7 @@ impl StoredTasks {
         let until = later(runtime.now(), limit);
         Arc::clone(&runtime).spawn(Box::pin(async move {
             while self.send(&worker, &message).await.is_err() && runtime.now() < until {
-                runtime.sleep_until(later(runtime.now(), PAUSE)).await;
+                runtime.sleep_until(later(runtime.now(), RETRY_DELAY)).await;
             }
         }));
     }
@@ -233,7 +233,7 @@ impl StoredTasks {
 async fn watch_sender(stored: Weak<StoredTasks>, task: Weak<Task>, worker: String) {
     loop {
         let Some(runtime) = stored.upgrade().map(|stored| Arc::clone(&stored.runtime)) else { return };
-        runtime.sleep_until(later(runtime.now(), RENEWAL)).await;
+        runtime.sleep_until(later(runtime.now(), RENEWAL_INTERVAL)).await;
         let (Some(stored), Some(task)) = (stored.upgrade(), task.upgrade()) else { return };
         if !task.keeps_watching(&worker) {
             return;

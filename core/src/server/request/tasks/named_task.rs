@@ -3,7 +3,7 @@
 use super::{
     record::TaskRecord,
     server_task::Task,
-    stored::{StoredTasks, TAKEN_WITHIN, list_of, unavailable},
+    stored::{CANCEL_TIMEOUT, StoredTasks, list_of, unavailable},
     task_view::TaskView,
 };
 use crate::{
@@ -127,7 +127,7 @@ impl NamedTask {
                 let cancelled = task.cancel("the client cancelled the task");
                 if is_confirmed {
                     let runtime = context.connection.runtime();
-                    let announced = race::within(&**runtime, TAKEN_WITHIN, task.announced(None)).await;
+                    let announced = race::within(&**runtime, CANCEL_TIMEOUT, task.announced(None)).await;
                     announced.ok_or_else(|| RpcError::busy("the store of tasks is not available"))?;
                     task.elsewhere().map_or(Ok(()), Err)?;
                 }

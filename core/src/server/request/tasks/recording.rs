@@ -8,8 +8,8 @@ use super::{
 use crate::{engine::later, server::request::stored_record::StoredRecord, store::StoreError};
 use std::{sync::Arc, time::Duration};
 
-/// Delay before a failed write is retried.
-const PAUSE: Duration = Duration::from_secs(1);
+/// The wait after a failed write.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// Keeps the stored record of a task up to date, with one write at a time.
 pub(in crate::server) struct TaskRecording {
@@ -42,7 +42,7 @@ impl TaskRecording {
                 Ok(false) => return self.stored.let_go(task),
                 Err(error) if runtime.unix_time() < task.facts.ends() => {
                     tracing::debug!(target: "trunkline::server", "the task {} could not be written yet: {error}", task.id());
-                    runtime.sleep_until(later(runtime.now(), PAUSE)).await;
+                    runtime.sleep_until(later(runtime.now(), RETRY_DELAY)).await;
                     continue;
                 }
                 // The task has expired, so other workers no longer find it.

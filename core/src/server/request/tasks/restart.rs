@@ -3,7 +3,7 @@
 use super::{
     record::TaskRecord,
     server_task::Task,
-    stored::{RENEWAL, StoredTasks, key},
+    stored::{RENEWAL_INTERVAL, StoredTasks, key},
 };
 use crate::{
     engine::{LegacyTerms, later},
@@ -30,15 +30,15 @@ use std::{
     time::Duration,
 };
 
-/// How many logs of the ids of tasks that restart there are. The tasks of a client are all in one,
+/// The ids of tasks that restart are spread over these logs. The tasks of a client are all in one,
 /// so that they push out only those of some others.
-const LOGS: usize = 16;
+const LOG_COUNT: usize = 16;
 /// Maximum entries in such a log.
 const MAX_IDS: usize = 10_000;
-/// How many ids are read at a time.
-const BATCH: usize = 100;
-/// Polling interval.
-const PAUSE: Duration = Duration::from_secs(10);
+/// Ids read at a time.
+const BATCH_SIZE: usize = 100;
+/// How often a worker looks for tasks of dead ones.
+const POLL_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The stored request of a task, for a restart.
 #[derive(Serialize, Deserialize)]
@@ -77,7 +77,7 @@ fn log_of(client: &Holder) -> String {
     if !matches!(client, Holder::Conversation(_)) {
         client.hash(&mut hasher);
     }
-    log_of_ids(hasher.finish() % LOGS as u64)
+    log_of_ids(hasher.finish() % LOG_COUNT as u64)
 }
 
 fn log_of_ids(number: u64) -> String {
@@ -110,7 +110,7 @@ impl StoredTasks {
     async fn restart_lost(self: &Arc<Self>, log: &str, over_to: &mut u64) -> Result<(), StoreError> {
         let (mut position, mut all_over) = (*over_to, true);
         loop {
-            let ids = self.store.read(log, position, BATCH, Duration::ZERO).await?;
+            let ids = self.store.read(log, position, BATCH_SIZE, Duration::ZERO).await?;
             for id in &ids {
                 position = id.position;
                 let record = match self.look_up(&id.text).await {
@@ -126,7 +126,7 @@ impl StoredTasks {
                     *over_to = position;
                 }
             }
-            if ids.len() < BATCH {
+            if ids.len() < BATCH_SIZE {
                 return Ok(());
             }
         }
@@ -184,7 +184,7 @@ pub(super) async fn run_again(stored: Arc<StoredTasks>, record: TaskRecord, writ
         match stored.store.get(&key(record.id())).await {
             Ok(current) if current.as_ref() == Some(&written) => break,
             Err(_) if !record.left(runtime.unix_time()).is_zero() => {
-                runtime.sleep_until(later(runtime.now(), RENEWAL)).await;
+                runtime.sleep_until(later(runtime.now(), RENEWAL_INTERVAL)).await;
             }
             Ok(_) | Err(_) => return,
         }
@@ -200,7 +200,7 @@ pub(super) async fn run_again(stored: Arc<StoredTasks>, record: TaskRecord, writ
 
 /// Looks for tasks of dead workers for as long as this worker lives.
 pub(super) async fn restart_lost(stored: Weak<StoredTasks>) {
-    let mut over_to = [0; LOGS];
+    let mut over_to = [0; LOG_COUNT];
     while let Some(this) = stored.upgrade() {
         for (number, over_to) in (0..).zip(&mut over_to) {
             // The store's guard logs failures.
@@ -208,7 +208,7 @@ pub(super) async fn restart_lost(stored: Weak<StoredTasks>) {
         }
         let runtime = Arc::clone(&this.runtime);
         drop(this);
-        runtime.sleep_until(later(runtime.now(), PAUSE)).await;
+        runtime.sleep_until(later(runtime.now(), POLL_INTERVAL)).await;
     }
 }
 

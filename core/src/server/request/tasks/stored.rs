@@ -28,18 +28,16 @@ use std::{
 };
 
 /// A worker that has not renewed its lease for this long is presumed dead.
-const LEASE: Duration = Duration::from_secs(20);
-pub(super) const RENEWAL: Duration = Duration::from_secs(5);
-/// Maximum number of tasks of one list that are looked up concurrently: the calls of a page must
-/// not fill the queue of a store.
-const LOOKED_UP_AT_ONCE: usize = 16;
+const LEASE_DURATION: Duration = Duration::from_secs(20);
+pub(super) const RENEWAL_INTERVAL: Duration = Duration::from_secs(5);
+/// Bounds the calls for a page of a list, which must not fill the queue of a store.
+const MAX_CONCURRENT_LOOKUPS: usize = 16;
 /// How long a message to a worker is kept.
-const MESSAGE_TIME: Duration = Duration::from_secs(3600);
-/// Polling interval for a task that another worker runs.
-pub(super) const LOOK: Duration = Duration::from_millis(500);
-/// Maximum time for a worker to process a message, and for the store to take the final state of a
-/// task.
-pub(super) const TAKEN_WITHIN: Duration = Duration::from_secs(5);
+const MESSAGE_RETENTION: Duration = Duration::from_secs(3600);
+/// How often a task that another worker runs is looked up.
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// How long another worker may take to cancel a task, and the store to take its final state.
+pub(super) const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The tasks in the store of a server, and the messages between its workers.
 pub(in crate::server) struct StoredTasks {
@@ -197,7 +195,7 @@ impl StoredTasks {
         let (this, task) = (Arc::clone(self), Arc::clone(task));
         self.runtime.spawn(Box::pin(async move {
             while this.store.remove(&key(task.id())).await.is_err() && this.runtime.unix_time() < task.facts.ends() {
-                this.runtime.sleep_until(later(this.runtime.now(), RENEWAL)).await;
+                this.runtime.sleep_until(later(this.runtime.now(), RENEWAL_INTERVAL)).await;
             }
             this.remove_request(&task).await;
         }));
@@ -207,12 +205,12 @@ impl StoredTasks {
     /// renew its own, others could not either, so they get the time to do so.
     pub(in crate::server::request) async fn lives(&self, worker: &str) -> Result<bool, StoreError> {
         let is_renewed = self.store.get(&lease(worker)).await?.is_some();
-        let is_recent = |at: Instant| self.runtime.now().saturating_duration_since(at) < LEASE;
+        let is_recent = |at: Instant| self.runtime.now().saturating_duration_since(at) < LEASE_DURATION;
         Ok(is_renewed || self.unrenewed.lock().is_some_and(is_recent))
     }
 
     pub(in crate::server::request) async fn renew(&self) -> Result<(), StoreError> {
-        let renewed = self.store.put(&lease(&self.worker), "", LEASE).await;
+        let renewed = self.store.put(&lease(&self.worker), "", LEASE_DURATION).await;
         if renewed.is_err() {
             *self.unrenewed.lock() = Some(self.runtime.now());
         }
@@ -260,7 +258,7 @@ impl StoredTasks {
             if record.is_final() {
                 return Ok(record);
             }
-            self.runtime.sleep_until(later(self.runtime.now(), LOOK)).await;
+            self.runtime.sleep_until(later(self.runtime.now(), POLL_INTERVAL)).await;
         }
     }
 
@@ -272,7 +270,7 @@ impl StoredTasks {
         owner: &TaskOwner,
     ) -> Result<Option<TaskRecord>, RpcError> {
         self.send(&record.worker, &TaskMessage::Cancel { task: record.id().to_owned() }).await?;
-        race::within(&*self.runtime, TAKEN_WITHIN, self.ended(record.id(), owner)).await.transpose()
+        race::within(&*self.runtime, CANCEL_TIMEOUT, self.ended(record.id(), owner)).await.transpose()
     }
 
     /// Passes input responses of the client to the worker of a task.
@@ -282,7 +280,7 @@ impl StoredTasks {
 
     pub(super) async fn send(&self, worker: &str, message: &TaskMessage) -> Result<(), RpcError> {
         let text = serde_json::to_string(message).map_err(|_| RpcError::internal())?;
-        self.store.send(&inbox(worker), &text, MESSAGE_TIME).await.map(drop).map_err(unavailable)
+        self.store.send(&inbox(worker), &text, MESSAGE_RETENTION).await.map(drop).map_err(unavailable)
     }
 
     /// One page of an owner's tasks in its list after a position, and the position of the next
@@ -305,7 +303,7 @@ impl StoredTasks {
         let mut ids = listed.into_iter().take(size).map(|entry| entry.text).peekable();
         let mut tasks = Vec::new();
         while ids.peek().is_some() {
-            let records = ids.by_ref().take(LOOKED_UP_AT_ONCE).map(look_up).collect();
+            let records = ids.by_ref().take(MAX_CONCURRENT_LOOKUPS).map(look_up).collect();
             let records = race::all(records).await.map_err(unavailable)?;
             let visible = records.into_iter().flatten().filter(|record| record.is_visible_to(owner));
             tasks.extend(visible.map(|record| record.task));
@@ -363,6 +361,6 @@ async fn renew(stored: Weak<StoredTasks>) {
         let _ = this.renew().await;
         let runtime = Arc::clone(&this.runtime);
         drop(this);
-        runtime.sleep_until(later(runtime.now(), RENEWAL)).await;
+        runtime.sleep_until(later(runtime.now(), RENEWAL_INTERVAL)).await;
     }
 }

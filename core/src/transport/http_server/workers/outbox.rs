@@ -19,10 +19,10 @@ use tokio::sync::{Notify, oneshot::Sender};
 /// Maximum number of queued entries, and of their bytes.
 const MAX_WAITING: usize = 10_000;
 const MAX_BYTES: usize = 32 << 20;
-/// Pause after a failure of the store.
-const PAUSE: Duration = Duration::from_millis(100);
-/// Pause of a session whose next entry does not fit in the store.
-const PAUSE_IF_FULL: Duration = Duration::from_millis(500);
+/// The wait after a failure of the store.
+const RETRY_DELAY: Duration = Duration::from_millis(100);
+/// The wait of a session whose next entry does not fit in the store.
+const FULL_RETRY_DELAY: Duration = Duration::from_millis(500);
 
 /// The queued entries. They wait while the store is unavailable, and those of a session whose next
 /// entry does not fit wait for room. Beyond the limits, the oldest entry of the session with the
@@ -133,7 +133,7 @@ impl Outbox {
             self.waiting.lock().set_away(kind == Some(StoreErrorKind::Unavailable));
             match appended {
                 Err(error) if error.kind == StoreErrorKind::Unavailable => {
-                    self.runtime.sleep_until(later(self.runtime.now(), PAUSE)).await;
+                    self.runtime.sleep_until(later(self.runtime.now(), RETRY_DELAY)).await;
                     continue;
                 }
                 Err(error) if error.kind == StoreErrorKind::Full => {
@@ -175,7 +175,7 @@ impl WaitingEntries {
 
     /// Lets a session wait for room, so that its entries do not delay those of others.
     fn set_full(&mut self, session: &Option<Arc<str>>, now: Instant) {
-        let (_, full) = self.full.get_or_insert_with(|| (later(now, PAUSE_IF_FULL), HashSet::new()));
+        let (_, full) = self.full.get_or_insert_with(|| (later(now, FULL_RETRY_DELAY), HashSet::new()));
         full.insert(session.clone());
         self.entries.iter().filter(|entry| entry.of == *session).for_each(|entry| drop(entry.watcher.lock().take()));
     }
@@ -295,10 +295,10 @@ mod tests {
             let entries = store.read(log, 0, 9, Duration::ZERO).await.unwrap();
             entries.into_iter().map(|entry| entry.text).collect::<Vec<_>>()
         };
-        tokio::time::sleep(3 * PAUSE_IF_FULL).await;
+        tokio::time::sleep(3 * FULL_RETRY_DELAY).await;
         assert_eq!((texts("bystander").await, texts("greedy").await), (vec!["short".into(), "last".into()], vec![]));
         store.1.store(true, Ordering::Relaxed);
-        tokio::time::sleep(2 * PAUSE_IF_FULL).await;
+        tokio::time::sleep(2 * FULL_RETRY_DELAY).await;
         assert_eq!(texts("greedy").await, ["too long", "next"]);
         let waiting = outbox.waiting.lock();
         assert!(waiting.entries.is_empty() && waiting.bytes.all == 0 && !waiting.is_sending);
@@ -314,7 +314,7 @@ mod tests {
         for text in ["1", "2", "too long"] {
             outbox.push(OutboxEntry { wake: Some(("wakes", text.to_owned())), ..entry(Some("greedy"), text) });
         }
-        tokio::time::sleep(3 * PAUSE_IF_FULL).await;
+        tokio::time::sleep(3 * FULL_RETRY_DELAY).await;
         let woken = store.read("wakes", 0, 9, Duration::ZERO).await.unwrap();
         assert_eq!(woken.iter().map(|entry| entry.text.as_str()).collect::<Vec<_>>(), ["2"]);
     }

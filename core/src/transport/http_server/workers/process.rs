@@ -24,19 +24,19 @@ use std::{
 };
 use tokio::sync::{OnceCell, Semaphore};
 
-/// Pause after a failure of the store.
-pub(super) const PAUSE: Duration = Duration::from_millis(100);
+/// The wait after a failure of the store.
+pub(super) const RETRY_DELAY: Duration = Duration::from_millis(100);
 /// Maximum number of entries of one read.
-pub(super) const BATCH: usize = 256;
-/// Maximum number of concurrent calls of sweeps, which must not fill the queue of a store.
-const CALLS_OF_SWEEPS: usize = 16;
+pub(super) const BATCH_SIZE: usize = 256;
+/// Concurrent calls of sweeps must not fill the queue of a store.
+const MAX_SWEEP_CALLS: usize = 16;
 /// Maximum number of streams whose logs are waited for: clients can invent them.
 const AWAITED_STREAMS: usize = 16;
 /// The account of queued changes of tasks: with results, they can be large, and must not crowd out
 /// other announcements.
-const OF_TASKS: &str = "tasks";
+const TASK_ACCOUNT: &str = "tasks";
 /// Time after its last heartbeat when a process is presumed dead.
-const LEASE: Duration = Duration::from_secs(8);
+const LEASE_DURATION: Duration = Duration::from_secs(8);
 
 /// The sessions that this process is serving.
 pub(crate) trait ServedSessions: Send + Sync + 'static {
@@ -107,7 +107,7 @@ impl Workers {
             number: (u32::from_be_bytes(random) >> 1).max(1).into(),
             sessions,
             left: Mutex::default(),
-            of_sweeps: Semaphore::new(CALLS_OF_SWEEPS),
+            of_sweeps: Semaphore::new(MAX_SWEEP_CALLS),
             of_streams: Semaphore::new(AWAITED_STREAMS),
             idle: options.session_idle,
             server: server.clone(),
@@ -143,7 +143,7 @@ impl Workers {
             let position = self.publish_and_wait(store_keys::NOTIFICATIONS, NotificationContent::Joined).await?;
             self.recent.begin(position);
             let begin = self.publish_and_wait(store_keys::MESSAGES, NotificationContent::Joined).await?;
-            self.store.put(&store_keys::worker(self.number), "1", LEASE).await?;
+            self.store.put(&store_keys::worker(self.number), "1", LEASE_DURATION).await?;
             let follow = |log, after, take| self.store.follow(log, after, Arc::downgrade(self), take);
             follow(FollowedLog::shared(store_keys::NOTIFICATIONS), position, Self::notification);
             follow(FollowedLog::shared(store_keys::MESSAGES), begin, Self::message);
@@ -160,8 +160,8 @@ impl Workers {
         let key = store_keys::worker(self.number);
         self.runtime.spawn(Box::pin(async move {
             while workers.strong_count() > 0 {
-                runtime.sleep_until(later(runtime.now(), LEASE / 4)).await;
-                if store.put(&key, "1", LEASE).await.is_err()
+                runtime.sleep_until(later(runtime.now(), LEASE_DURATION / 4)).await;
+                if store.put(&key, "1", LEASE_DURATION).await.is_err()
                     && let Some(workers) = workers.upgrade()
                 {
                     *workers.unrenewed.lock() = Some(runtime.now());
@@ -174,7 +174,7 @@ impl Workers {
     /// Returns whether a process is alive, as far as is known. While this process could not renew
     /// its own lease, others could not either, so they get the time to do so.
     pub(super) async fn lives(&self, number: u64) -> bool {
-        let is_recent = |at: Instant| self.runtime.now().saturating_duration_since(at) < LEASE;
+        let is_recent = |at: Instant| self.runtime.now().saturating_duration_since(at) < LEASE_DURATION;
         number == self.number
             || !matches!(self.store.get(&store_keys::worker(number)).await, Ok(None))
             || self.unrenewed.lock().is_some_and(is_recent)
@@ -265,7 +265,7 @@ impl Announce for Workers {
             Announcement::Changed(_) => (store_keys::NOTIFICATIONS, None),
             // No client needs these to resume a stream.
             Announcement::ElicitationComplete(_) => (store_keys::MESSAGES, None),
-            Announcement::TaskChanged { .. } => (store_keys::MESSAGES, Some(OF_TASKS.into())),
+            Announcement::TaskChanged { .. } => (store_keys::MESSAGES, Some(TASK_ACCOUNT.into())),
         };
         self.publish(log, of, NotificationContent::Announced(announcement));
     }

@@ -18,10 +18,10 @@ use std::{
 use tokio::sync::oneshot;
 
 /// Maximum time for the log of a stream to appear after its client has learned of it.
-pub(super) const SOON: Duration = Duration::from_secs(2);
+pub(super) const LOG_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long the events of a call are kept after the last one, and after its end.
-const KEEP: Duration = Duration::from_secs(3600);
-const KEEP_FINISHED: Duration = Duration::from_secs(300);
+const EVENT_RETENTION: Duration = Duration::from_secs(3600);
+const FINISHED_RETENTION: Duration = Duration::from_secs(300);
 
 /// An entry of the log of a stream.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -85,7 +85,7 @@ impl SessionLogs {
             log: store_keys::stream(&self.session, stream),
             text,
             max_entries: Some(if kept > 0 { max_entries } else { 1 }),
-            keep_for: if *entry == StreamEntry::Finished { KEEP_FINISHED } else { KEEP },
+            keep_for: if *entry == StreamEntry::Finished { FINISHED_RETENTION } else { EVENT_RETENTION },
             wake: None,
             watcher,
         });
@@ -101,7 +101,7 @@ impl SessionLogs {
     pub(crate) fn opened(&self, stream: u64, requests: &[RequestId]) -> BoxedTask<()> {
         let (watcher, kept) = oneshot::channel();
         self.append(stream, &StreamEntry::Opened(requests.to_vec()), 0, Mutex::new(Some(watcher)));
-        Box::pin(async move { drop(tokio::time::timeout(SOON, kept).await) })
+        Box::pin(async move { drop(tokio::time::timeout(LOG_TIMEOUT, kept).await) })
     }
 
     /// Stores an event. `kept` is the number of those of its stream in memory, with this one.

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 /// How long the messages of the other shared logs are kept.
-const KEEP_MESSAGES: Duration = Duration::from_secs(600);
+const MESSAGE_RETENTION: Duration = Duration::from_secs(600);
 /// How long [`NOTIFICATIONS`] are kept. A client that returns later is notified that everything
 /// changed.
-const KEEP_NOTIFICATIONS: Duration = Duration::from_secs(3600);
+const NOTIFICATION_RETENTION: Duration = Duration::from_secs(3600);
 
 /// The log that every process reads: changes of the server, and changes of sessions that affect who
 /// is notified of them, in one global order.
@@ -48,5 +48,5 @@ pub(super) fn messages(number: u64) -> String {
 
 /// How long the messages of a shared log are kept.
 pub(super) fn keep_for(log: &str) -> Duration {
-    if log == NOTIFICATIONS { KEEP_NOTIFICATIONS } else { KEEP_MESSAGES }
+    if log == NOTIFICATIONS { NOTIFICATION_RETENTION } else { MESSAGE_RETENTION }
 }

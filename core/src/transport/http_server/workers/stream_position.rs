@@ -4,9 +4,9 @@ use crate::http::replay::EventId;
 
 /// Marks this stream among stream numbers: those of calls start with the number of their process,
 /// which has 31 bits.
-const UNRELATED: u64 = 1 << 63;
+const UNRELATED_BIT: u64 = 1 << 63;
 /// Positions are less than this.
-const END: u64 = 1 << 53;
+const POSITION_LIMIT: u64 = 1 << 53;
 
 /// The position of an event. The stream is read from two logs, so it has a position in both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,18 +20,18 @@ pub(crate) struct StreamPosition {
 impl StreamPosition {
     /// The position of an event id, or `None` if it belongs to another stream.
     pub(crate) fn of(id: EventId) -> Option<Self> {
-        let position = Self { notification: id.event, own: id.stream ^ UNRELATED };
-        (position.notification < END && position.own < END).then_some(position)
+        let position = Self { notification: id.event, own: id.stream ^ UNRELATED_BIT };
+        (position.notification < POSITION_LIMIT && position.own < POSITION_LIMIT).then_some(position)
     }
 
     /// Returns whether an id belongs to this stream.
     pub(crate) fn is_named_by(id: EventId) -> bool {
-        id.stream & UNRELATED != 0
+        id.stream & UNRELATED_BIT != 0
     }
 
     /// The id of the event at this position.
     pub(crate) fn id(self) -> EventId {
-        EventId { stream: UNRELATED | self.own, event: self.notification }
+        EventId { stream: UNRELATED_BIT | self.own, event: self.notification }
     }
 }
 
@@ -41,9 +41,10 @@ mod tests {
 
     #[test]
     fn a_place_comes_back_from_its_id() {
-        for position in
-            [StreamPosition { notification: 1, own: 0 }, StreamPosition { notification: END - 1, own: END - 1 }]
-        {
+        for position in [
+            StreamPosition { notification: 1, own: 0 },
+            StreamPosition { notification: POSITION_LIMIT - 1, own: POSITION_LIMIT - 1 },
+        ] {
             let id = EventId::parse(&position.id().to_string()).unwrap();
             assert_eq!(StreamPosition::of(id), Some(position));
             assert!(StreamPosition::is_named_by(id));

@@ -1,8 +1,8 @@
 //! Resumes the streams of calls that other processes serve or have served.
 
 use super::{
-    process::{BATCH, PAUSE, Workers},
-    session_logs::{SOON, StreamEntry, server_of},
+    process::{BATCH_SIZE, RETRY_DELAY, Workers},
+    session_logs::{LOG_TIMEOUT, StreamEntry, server_of},
     session_records::SharedSession,
     store_keys,
     worker_notification::NotificationContent,
@@ -21,7 +21,7 @@ use std::{
 };
 
 /// Time of silence after which the process of a call is checked.
-const LOOK: Duration = Duration::from_secs(2);
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A stream served by another process, now or earlier, with its entries so far.
 pub(crate) struct RememberedStream {
@@ -62,7 +62,7 @@ impl SharedSession {
     /// The first entries of the log of a stream, which may be about to appear.
     async fn entries_of(&self, log: &str) -> Result<Vec<LogEntry>, StoreError> {
         let Workers { store, of_streams, .. } = &*self.workers;
-        let entries = store.read(log, 0, BATCH, Duration::ZERO).await?;
+        let entries = store.read(log, 0, BATCH_SIZE, Duration::ZERO).await?;
         if !entries.is_empty() {
             return Ok(entries);
         }
@@ -70,7 +70,7 @@ impl SharedSession {
             let problem = "too many streams are waited for";
             return Err(StoreError::new(StoreErrorKind::Unavailable, store.name(), problem));
         };
-        store.read(log, 0, BATCH, SOON).await
+        store.read(log, 0, BATCH_SIZE, LOG_TIMEOUT).await
     }
 }
 
@@ -98,9 +98,9 @@ impl RememberedStream {
                 return stream.finish();
             }
             self.shared.renew();
-            if stream.ahead() >= BATCH {
+            if stream.ahead() >= BATCH_SIZE {
                 entries.clear();
-                workers.runtime.sleep_until(later(workers.runtime.now(), PAUSE)).await;
+                workers.runtime.sleep_until(later(workers.runtime.now(), RETRY_DELAY)).await;
                 continue;
             }
             let Some(next) = self.next_entries(&workers, &log, after).await else {
@@ -114,17 +114,17 @@ impl RememberedStream {
     /// The entries after a position, if any arrive soon. Returns `None` if there will be none
     /// because the process of the call is dead.
     async fn next_entries(&self, workers: &Workers, log: &str, after: u64) -> Option<Vec<LogEntry>> {
-        match workers.store.read(log, after, BATCH, LOOK).await {
+        match workers.store.read(log, after, BATCH_SIZE, SILENCE_TIMEOUT).await {
             Ok(entries) if entries.is_empty() && !workers.lives(server_of(self.last.stream)).await => {
                 // Its last entries may have just arrived.
-                match workers.store.read(log, after, BATCH, Duration::ZERO).await {
+                match workers.store.read(log, after, BATCH_SIZE, Duration::ZERO).await {
                     Ok(last) if last.is_empty() => None,
                     last => Some(last.unwrap_or_default()),
                 }
             }
             Ok(entries) => Some(entries),
             Err(_) => {
-                workers.runtime.sleep_until(later(workers.runtime.now(), PAUSE)).await;
+                workers.runtime.sleep_until(later(workers.runtime.now(), RETRY_DELAY)).await;
                 Some(Vec::new())
             }
         }

@@ -3,7 +3,7 @@
 
 use super::{
     outbox::{OutboxEntry, Watcher},
-    process::{BATCH, PAUSE, Workers},
+    process::{BATCH_SIZE, RETRY_DELAY, Workers},
     session_logs::SessionLogs,
     session_records::SharedSession,
     store_keys,
@@ -26,13 +26,13 @@ use std::{
 use tokio::sync::Notify;
 
 /// How often a stream checks whether it is still being read, and saves its client's position.
-const LOOK: Duration = Duration::from_secs(1);
-/// How often a stream polls for events that were not announced to it.
-const SEARCH: Duration = Duration::from_secs(15);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// How often a stream looks for events that were not announced to it.
+const POLL_INTERVAL: Duration = Duration::from_secs(15);
 /// Maximum number of events buffered for the reader; the others stay in the logs.
-const MAX_AHEAD: usize = BATCH;
-/// Minimum time for which a session's events are kept after the last one.
-const KEEP: Duration = Duration::from_secs(3600);
+const MAX_AHEAD: usize = BATCH_SIZE;
+/// A session's events are kept for at least this long after the last one.
+const MIN_RETENTION: Duration = Duration::from_secs(3600);
 
 /// Sends messages unrelated to a request to the client of a shared session, through its log to the
 /// process that has the stream.
@@ -45,7 +45,7 @@ impl Outbound for SessionLogs {
             log: store_keys::events(&self.session),
             text: String::from_utf8_lossy(message).into_owned(),
             max_entries: Some(workers.max_replay.0),
-            keep_for: workers.idle.max(KEEP),
+            keep_for: workers.idle.max(MIN_RETENTION),
             wake: Some((store_keys::MESSAGES, workers.encoded(announced))),
             watcher: Watcher::default(),
         });
@@ -53,13 +53,13 @@ impl Outbound for SessionLogs {
 }
 
 impl Workers {
-    /// At most [`BATCH`] notifications after a position, or `None` if some were evicted.
+    /// At most [`BATCH_SIZE`] notifications after a position, or `None` if some were evicted.
     async fn notifications_after(&self, after: u64) -> Result<Option<Vec<(u64, Arc<WorkerNotification>)>>, StoreError> {
-        if let Some(latest) = self.recent.after(after, BATCH) {
+        if let Some(latest) = self.recent.after(after, BATCH_SIZE) {
             return Ok(Some(latest));
         }
         let entries =
-            self.store.read(store_keys::NOTIFICATIONS, after.saturating_sub(1), BATCH + 1, Duration::ZERO).await?;
+            self.store.read(store_keys::NOTIFICATIONS, after.saturating_sub(1), BATCH_SIZE + 1, Duration::ZERO).await?;
         let mut entries = entries.into_iter();
         if entries.next().is_none_or(|first| first.position != after) {
             return Ok(None);
@@ -171,7 +171,7 @@ impl Feed {
                 if has_room && fed.is_ok() {
                     workers.recent.rest(&self.shared.id, &self.wake, self.cursor.notification);
                 }
-                let pause = if has_room { LOOK } else { PAUSE };
+                let pause = if has_room { CHECK_INTERVAL } else { RETRY_DELAY };
                 race::within(&*workers.runtime, pause, self.wake.notified()).await;
             }
         }
@@ -183,7 +183,7 @@ impl Feed {
         let updates = recent.updates(&self.shared.id, &self.wake);
         self.cursor.notification = updates.done.unwrap_or_default().max(self.cursor.notification);
         let now = runtime.now();
-        self.has_events |= updates.has_events || now.saturating_duration_since(self.searched) >= SEARCH;
+        self.has_events |= updates.has_events || now.saturating_duration_since(self.searched) >= POLL_INTERVAL;
         if self.has_events {
             self.searched = now;
         }
@@ -199,8 +199,8 @@ impl Feed {
         }
         if self.has_events {
             let log = store_keys::events(&self.shared.id);
-            let entries = workers.store.read(&log, self.cursor.own, BATCH, Duration::ZERO).await?;
-            self.has_events = entries.len() == BATCH;
+            let entries = workers.store.read(&log, self.cursor.own, BATCH_SIZE, Duration::ZERO).await?;
+            self.has_events = entries.len() == BATCH_SIZE;
             self.pass_on(entries);
         }
         Ok(())
