@@ -19,13 +19,13 @@ use std::{
 };
 
 /// Longer than any model, in which time does not pass.
-const LONG: Duration = Duration::from_secs(600);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(600);
 /// More preemptions find little and take hours.
-const PREEMPTIONS: usize = 3;
+const PREEMPTION_BOUND: usize = 3;
 
 fn model(play: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(PREEMPTIONS);
+    builder.preemption_bound = Some(PREEMPTION_BOUND);
     builder.check(play);
 }
 
@@ -100,7 +100,7 @@ fn each_waiting_thread_of_the_pool_gets_one_call() {
         let (_, queue) = waist();
         let workers = [(); 2].map(|()| {
             let queue = Arc::clone(&queue);
-            thread::spawn(move || queue.drain(Lane::Pool, 1, LONG).len())
+            thread::spawn(move || queue.drain(Lane::Pool, 1, WAIT_TIMEOUT).len())
         });
         queue.push(Lane::Pool, call(1));
         queue.push(Lane::Pool, call(2));
@@ -113,7 +113,7 @@ fn the_last_event_ends_every_wait_and_nothing_follows_it() {
     model(|| {
         let (_, queue) = waist();
         let (waiting, sending) = (Arc::clone(&queue), Arc::clone(&queue));
-        let worker = thread::spawn(move || waiting.drain(Lane::Pool, 1, LONG).len());
+        let worker = thread::spawn(move || waiting.drain(Lane::Pool, 1, WAIT_TIMEOUT).len());
         let sender = thread::spawn(move || sending.push(Lane::Queue, call(1)));
         queue.stop(Event { kind: EventKind::Stopped, ..Event::default() });
         assert_eq!(worker.join().unwrap(), 0);
@@ -174,7 +174,7 @@ fn a_waiting_thread_gets_its_reply() {
         let slot = Arc::new(ReplySlot::default());
         let filling = Arc::clone(&slot);
         let core = thread::spawn(move || filling.fill(Ok("{}".into())));
-        assert_eq!(slot.wait(LONG), Some(Ok("{}".into())));
+        assert_eq!(slot.wait(WAIT_TIMEOUT), Some(Ok("{}".into())));
         core.join().unwrap();
     });
 }

@@ -88,7 +88,7 @@ const MAX_LOGS: usize = 1000;
 /// Maximum queued telemetry records.
 const MAX_TELEMETRY: usize = 10_000;
 /// A host that drains within this time is attentive.
-const ATTENTIVE: Duration = Duration::from_secs(5);
+const MAX_DRAIN_DELAY: Duration = Duration::from_secs(5);
 
 impl EventQueue {
     pub(crate) fn new(bell: Box<dyn Bell>, bell_for_threads: Option<Box<dyn Bell>>) -> Self {
@@ -213,7 +213,7 @@ impl EventQueue {
     /// Returns whether the host is draining the main lane: it has done so before, and no log
     /// records have been pending for long.
     pub(crate) fn is_attentive(&self) -> bool {
-        let lying = self.logs.lock().since.is_some_and(|since| since.elapsed() > ATTENTIVE);
+        let lying = self.logs.lock().since.is_some_and(|since| since.elapsed() > MAX_DRAIN_DELAY);
         self.drained.load(Ordering::Relaxed) && !lying
     }
 
@@ -479,7 +479,7 @@ mod tests {
         queue.drain(Lane::Queue, 9, Duration::ZERO);
         queue.push_log(LogRecord::new("warn", "t", "a".into()));
         assert!(queue.is_attentive());
-        queue.logs.lock().since = Instant::now().checked_sub(ATTENTIVE + Duration::from_secs(1));
+        queue.logs.lock().since = Instant::now().checked_sub(MAX_DRAIN_DELAY + Duration::from_secs(1));
         assert!(!queue.is_attentive(), "it lets them lie about");
         queue.drain(Lane::Queue, 9, Duration::ZERO);
         assert!(queue.is_attentive());

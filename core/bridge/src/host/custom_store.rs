@@ -28,10 +28,10 @@ use trunkline::{
 const NAME: &str = "of the program";
 /// Maximum number of concurrent calls to the host.
 const MAX_CALLS: usize = 1024;
-/// The exclusive maximum position of a log.
-const POSITIONS: u64 = 1 << 53;
-/// Maximum time to keep something, in milliseconds: a century.
-const LONGEST: u128 = 100 * 365 * 24 * 3600 * 1000;
+/// Positions in a log are less than this.
+const POSITION_LIMIT: u64 = 1 << 53;
+/// A century.
+const MAX_TTL_MS: u128 = 100 * 365 * 24 * 3600 * 1000;
 
 functions! {
     /// Returns the text of a key; nothing if there is none or it has expired.
@@ -224,12 +224,12 @@ fn failure(error: FunctionError) -> StoreError {
 }
 
 fn milliseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_millis().min(LONGEST)).unwrap_or(u64::MAX)
+    u64::try_from(time.as_millis().min(MAX_TTL_MS)).unwrap_or(u64::MAX)
 }
 
 /// A number that every language can represent.
 fn count(number: usize) -> u64 {
-    (number as u64).min(POSITIONS - 1)
+    (number as u64).min(POSITION_LIMIT - 1)
 }
 
 impl Store for HostedStore {
@@ -268,7 +268,7 @@ impl Store for HostedStore {
         let (log, entry) = (log.to_owned(), entry.to_owned());
         let entry = AppendEntry { log, entry, max_entries: count(max_entries), keep_for_ms: milliseconds(keep_for) };
         self.ask(APPEND, &entry, |EntryPosition { position }| {
-            if (1..POSITIONS).contains(&position) {
+            if (1..POSITION_LIMIT).contains(&position) {
                 Ok(position)
             } else {
                 Err(nonsense(APPEND, &format!("the position {position} is not at least 1 and less than 2^53")))

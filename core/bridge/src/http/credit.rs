@@ -6,15 +6,15 @@ use std::{
     task::{Poll, Waker},
 };
 
-/// Initial credit in bytes.
-const FIRST_CREDIT: usize = 64 << 10;
+/// In bytes.
+const INITIAL_CREDIT: usize = 64 << 10;
 
 /// How many more bytes the core may send.
 pub(crate) struct Credit(Mutex<(usize, Option<Waker>)>);
 
 impl Default for Credit {
     fn default() -> Self {
-        Self(Mutex::new((FIRST_CREDIT, None)))
+        Self(Mutex::new((INITIAL_CREDIT, None)))
     }
 }
 

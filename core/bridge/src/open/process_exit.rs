@@ -15,7 +15,7 @@ use trunkline::bridge_support::{CUT_TIMEOUT, EndingSignals};
 /// Time for the exit handlers of the process, which the blocked handler may block as well.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 /// How often to look whether the host has drained the end.
-const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Exits if the host does not drain what ends a listener within the timeout. Completes when it has
 /// drained the end.
@@ -33,7 +33,7 @@ pub(crate) async fn exit_if_blocked(state: Weak<PortState>, handle: u64, timeout
             _ => {}
         }
         drop(state);
-        tokio::time::sleep(LOOK_INTERVAL).await;
+        tokio::time::sleep(CHECK_INTERVAL).await;
     }
 }
 
@@ -82,5 +82,5 @@ pub(crate) fn end_by_signals(state: &Arc<PortState>, handle: u64) -> Result<(), 
 
 async fn exit_if_blocked_after(time: Duration, state: Weak<PortState>, handle: u64) {
     tokio::time::sleep(time).await;
-    exit_if_blocked(state, handle, LOOK_INTERVAL).await;
+    exit_if_blocked(state, handle, CHECK_INTERVAL).await;
 }

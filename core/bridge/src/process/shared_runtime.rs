@@ -19,8 +19,8 @@ pub(crate) struct ProcessRuntime {
 
 static CURRENT: Mutex<Weak<ProcessRuntime>> = Mutex::new(Weak::new());
 
-/// How long tasks get to finish at shutdown.
-const SHUTDOWN: Duration = Duration::from_secs(1);
+/// How long tasks get to finish.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl ProcessRuntime {
     /// Returns the runtime of this process, starting it if necessary. A forked child gets its own.
@@ -48,7 +48,7 @@ impl ProcessRuntime {
             .spawn(move || {
                 // An error means that the sender was dropped, which also means stop.
                 let _ = runtime.block_on(stopped);
-                runtime.shutdown_timeout(SHUTDOWN);
+                runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
             })
             .map_err(failed)?;
         Ok(Self { pid, handle, stop: Some(stop) })

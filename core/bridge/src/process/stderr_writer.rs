@@ -13,7 +13,7 @@ const MAX_WAITING: usize = 256 << 10;
 /// How long a call waits for its text to be written if nothing else is queued. If standard error is
 /// being read, the text is written when the call returns, so it is in order with other output and
 /// not lost at exit.
-const MOMENT: Duration = Duration::from_millis(250);
+const WRITE_TIMEOUT: Duration = Duration::from_millis(250);
 
 static STDERR: TextQueue = TextQueue::new();
 
@@ -54,7 +54,7 @@ impl TextQueue {
 
     fn write<W: Write>(&'static self, text: &str, open: impl FnOnce() -> W + Send + 'static) {
         // A forked child loses its log rather than blocking.
-        let Some(mut state) = self.state.lock_until(Instant::now() + MOMENT) else { return };
+        let Some(mut state) = self.state.lock_until(Instant::now() + WRITE_TIMEOUT) else { return };
         if state.process != process::id() {
             // After a fork, the queued text and the thread belong to the parent.
             *state = QueueState { text: Vec::new(), dropped: 0, writing: false, process: process::id() };
@@ -73,7 +73,7 @@ impl TextQueue {
         state.text.extend_from_slice(text.as_bytes());
         self.changed.notify_all();
         if waits {
-            drop(self.changed.wait_while_until(state, Instant::now() + MOMENT, |state| !state.is_written()));
+            drop(self.changed.wait_while_until(state, Instant::now() + WRITE_TIMEOUT, |state| !state.is_written()));
         }
     }
 

@@ -100,16 +100,15 @@ pub(crate) enum WaitingMessage {
 }
 
 impl WaitingMessage {
-    /// Maximum messages waiting for their connection to open; as many as may be in flight on an
-    /// open one.
-    const MOST: usize = 16_384;
+    /// As many as may be in flight on an open connection.
+    const MAX_WAITING: usize = 16_384;
 
     /// Fails if no more messages can wait.
     pub(crate) fn check_room(waiting: &[Self]) -> Result<(), BridgeError> {
-        if waiting.len() < Self::MOST {
+        if waiting.len() < Self::MAX_WAITING {
             return Ok(());
         }
-        let most = Self::MOST;
+        let most = Self::MAX_WAITING;
         let text = format!("{most} requests and notifications are already waiting for the connection to open");
         Err(BridgeError::new(ErrorKind::Busy, text))
     }

@@ -117,11 +117,11 @@ impl Tables {
 pub(crate) struct LostConnections(VecDeque<(u64, String)>);
 
 impl LostConnections {
-    /// How many are remembered.
-    const MOST: usize = 64;
+    /// The oldest is forgotten first.
+    const MAX_REMEMBERED: usize = 64;
 
     pub(crate) fn note(&mut self, handle: u64, reason: String) {
-        if self.0.len() == Self::MOST {
+        if self.0.len() == Self::MAX_REMEMBERED {
             self.0.pop_front();
         }
         self.0.push_back((handle, reason));
