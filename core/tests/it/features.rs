@@ -385,5 +385,5 @@ fn log_08_prg_06_unread_notifications_are_not_buffered() {
         told += 1;
     };
     assert_eq!(text_of(&answer), "flooded");
-    assert!(told > 0 && told < 2 * server::FLOOD, "{told} messages");
+    assert!(told > 0 && told < 2 * server::FLOOD_STEPS, "{told} messages");
 }

@@ -36,7 +36,7 @@ use trunkline::{
     transport::{HttpEndpoint, HttpOptions},
 };
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const TEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 // ---- scripted servers ----
 
@@ -159,11 +159,11 @@ fn choose(revision: RevisionChoice) -> ClientOptions {
 }
 
 async fn connect(server: &Scripted, revision: RevisionChoice) -> Result<Client, ClientError> {
-    timeout(PATIENCE, Client::connect_with(server.url.as_str(), choose(revision), ())).await.expect("no end")
+    timeout(TEST_TIMEOUT, Client::connect_with(server.url.as_str(), choose(revision), ())).await.expect("no end")
 }
 
 async fn request(client: &Client, method: &str) -> Result<RawJson, ClientError> {
-    timeout(PATIENCE, client.request(method, None, &RequestOptions::default())).await.expect("no end")
+    timeout(TEST_TIMEOUT, client.request(method, None, &RequestOptions::default())).await.expect("no end")
 }
 
 // ---- against our own server ----
@@ -210,7 +210,7 @@ fn text(result: &RawJson) -> String {
 
 async fn call(client: &Client, tool: &str, arguments: Value, options: &RequestOptions) -> Result<RawJson, ClientError> {
     let params = RawJson::from_value(&json!({"name": tool, "arguments": arguments})).unwrap();
-    timeout(PATIENCE, client.request("tools/call", Some(&params), options)).await.expect("no end")
+    timeout(TEST_TIMEOUT, client.request("tools/call", Some(&params), options)).await.expect("no end")
 }
 
 fn every_choice() -> Vec<(RevisionChoice, Revision)> {
@@ -242,7 +242,7 @@ async fn http_09_every_revision_over_json_and_streams() {
         client.close().await;
         assert_eq!(request(&client, "tools/list").await.unwrap_err(), ClientError::Closed);
     }
-    listener.close(PATIENCE).await;
+    listener.close(TEST_TIMEOUT).await;
 }
 
 #[tokio::test]
@@ -253,7 +253,7 @@ async fn http_23_a_cancelled_call_ends_on_the_server_in_both_eras() {
         let client = Client::connect_with(listener.url().unwrap(), choose(choice), ()).await.unwrap();
         let options = RequestOptions::default().with_timeout(Duration::from_millis(100));
         assert_eq!(call(&client, "wait", json!({}), &options).await.unwrap_err().kind(), ErrorKind::Timeout);
-        timeout(PATIENCE, drops.recv()).await.expect("the server did not hear of it");
+        timeout(TEST_TIMEOUT, drops.recv()).await.expect("the server did not hear of it");
         client.close().await;
     }
 }
@@ -280,7 +280,7 @@ async fn http_30_changes_are_heard_in_both_eras() {
         request(&client, "tools/list").await.unwrap();
         sleep(Duration::from_millis(100)).await;
         server.add_tool(Tool::new(name, "Comes later.", || async { "x".to_owned() })).unwrap();
-        let news = timeout(PATIENCE, async {
+        let news = timeout(TEST_TIMEOUT, async {
             while let Some(method) = news.recv().await {
                 if method == "notifications/tools/list_changed" {
                     return;
@@ -312,7 +312,7 @@ async fn a_client_that_cannot_be_asked_fails_fast_with_its_own_error() {
         let said = text(&call(&client, "ping", json!({}), &RequestOptions::default()).await.unwrap());
         assert!(said.contains(answer), "{said}");
         client.close().await;
-        listener.close(PATIENCE).await;
+        listener.close(TEST_TIMEOUT).await;
     }
 }
 
@@ -327,7 +327,7 @@ async fn a_change_right_after_the_connection_is_heard() {
             let client = Client::connect_with(listener.url().unwrap(), options, Heard(heard)).await.unwrap();
             let name = format!("round_{round}");
             server.add_tool(ToolDefinition::new(json!({"name": name}), |_: trunkline::server::Call| {})).unwrap();
-            let method = timeout(PATIENCE, news.recv()).await.expect("nothing was heard").unwrap();
+            let method = timeout(TEST_TIMEOUT, news.recv()).await.expect("nothing was heard").unwrap();
             assert_eq!(method, "notifications/tools/list_changed", "{choice:?}");
             client.close().await;
             server.remove_tool(&name);
@@ -367,7 +367,7 @@ async fn h26_23_annotated_parameters_travel_in_headers() {
     let error = call(&client, "count", json!({"region": 9_007_199_254_740_993_i64}), &options).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument, "H26-28: {error}");
     client.close().await;
-    listener.close(PATIENCE).await;
+    listener.close(TEST_TIMEOUT).await;
 }
 
 #[tokio::test]
@@ -484,7 +484,7 @@ async fn can_04_a_task_whose_request_was_cancelled_is_cancelled_once_its_id_is_k
             sleep(Duration::from_millis(10)).await;
         }
     };
-    timeout(PATIENCE, cancelled).await.expect("the task continues");
+    timeout(TEST_TIMEOUT, cancelled).await.expect("the task continues");
     assert_eq!(server.seen("tasks/cancel").body["params"]["taskId"], "t-1");
     client.close().await;
 }
@@ -647,7 +647,7 @@ async fn http_21_a_stream_that_continues_after_its_response_is_closed() {
     });
     let client = Client::connect_with(url, choose(RevisionChoice::Pinned(Revision::V2026_07_28)), ()).await.unwrap();
     request(&client, "tools/list").await.unwrap();
-    timeout(PATIENCE, leavings.recv()).await.expect("the stream is still open");
+    timeout(TEST_TIMEOUT, leavings.recv()).await.expect("the stream is still open");
     client.close().await;
 }
 
@@ -670,7 +670,7 @@ async fn a_server_that_accepts_no_answers_uses_few_connections() {
     .await;
     let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
     let answers = || server.seen.lock().unwrap().iter().filter(|seen| seen.body["result"].is_object()).count();
-    timeout(PATIENCE, async {
+    timeout(TEST_TIMEOUT, async {
         while answers() < 64 {
             sleep(Duration::from_millis(5)).await;
         }
@@ -779,7 +779,7 @@ async fn http_38_a_get_stream_that_cannot_be_resumed_is_reopened() {
     let options = choose(RevisionChoice::Legacy).with_listen(true);
     let client = Client::connect_with(server.url.as_str(), options, Heard(heard)).await.unwrap();
     for _ in 0..2 {
-        timeout(PATIENCE, news.recv()).await.expect("the stream was given up");
+        timeout(TEST_TIMEOUT, news.recv()).await.expect("the stream was given up");
     }
     client.close().await;
 }
@@ -811,7 +811,7 @@ async fn http_48_a_get_stream_whose_session_is_lost_gets_another_session() {
     .await;
     let (heard, mut news) = mpsc::unbounded_channel();
     let client = Client::connect_with(server.url.as_str(), choose(RevisionChoice::Legacy), Heard(heard)).await.unwrap();
-    timeout(PATIENCE, news.recv()).await.expect("the stream was given up");
+    timeout(TEST_TIMEOUT, news.recv()).await.expect("the stream was given up");
     client.close().await;
 }
 
@@ -837,7 +837,7 @@ async fn http_30_a_stream_that_is_refused_for_a_while_is_opened_later() {
             let (heard, mut news) = mpsc::unbounded_channel();
             let options = choose(RevisionChoice::Legacy);
             let client = Client::connect_with(server.url.as_str(), options, Heard(heard)).await.unwrap();
-            timeout(PATIENCE, news.recv()).await.unwrap_or_else(|_| panic!("{status}: the stream was given up"));
+            timeout(TEST_TIMEOUT, news.recv()).await.unwrap_or_else(|_| panic!("{status}: the stream was given up"));
             client.close().await;
         })
         .into_iter()
@@ -866,7 +866,7 @@ async fn http_30_an_event_that_is_too_large_does_not_end_the_stream_permanently(
     let max_message_bytes = 1000;
     let options = choose(RevisionChoice::Legacy).with_max_message_bytes(max_message_bytes);
     let client = Client::connect_with(server.url.as_str(), options, Heard(heard)).await.unwrap();
-    timeout(PATIENCE, news.recv()).await.expect("the stream was given up");
+    timeout(TEST_TIMEOUT, news.recv()).await.expect("the stream was given up");
     client.close().await;
 }
 
@@ -901,7 +901,7 @@ async fn http_48_a_session_that_replaces_a_lost_one_is_subscribed_again() {
     let mut changes = client.subscribe("a:1").await.unwrap();
     assert_eq!(uris.recv().await, Some(("s-0".to_owned(), json!("a:1"))));
     request(&client, "tools/list").await.unwrap();
-    let again = timeout(PATIENCE, uris.recv()).await.expect("it was not subscribed again");
+    let again = timeout(TEST_TIMEOUT, uris.recv()).await.expect("it was not subscribed again");
     assert_eq!(again, Some(("s-1".to_owned(), json!("a:1"))));
     assert_eq!(changes.next().await.unwrap().unwrap().kind, ChangeKind::Missed);
     client.close().await;
@@ -922,7 +922,7 @@ async fn http_48_a_server_that_was_restarted_costs_no_call() {
         assert_eq!(text(&call(&client, "echo", json!({"text": "a"}), &RequestOptions::default()).await.unwrap()), "a");
         // A restart: the same address, no sessions. Several calls lose the session at once, and it
         // is opened once for all.
-        listener.close(PATIENCE).await;
+        listener.close(TEST_TIMEOUT).await;
         listener = server.listen(&address).await.unwrap();
         let mut calls = JoinSet::new();
         for _ in 0..8 {
@@ -935,7 +935,7 @@ async fn http_48_a_server_that_was_restarted_costs_no_call() {
         // The new session has its stream.
         let added = ToolDefinition::new(json!({"name": "late"}), |_: trunkline::server::Call| {});
         server.add_tool(added).unwrap();
-        let method = timeout(PATIENCE, news.recv()).await.expect("nothing was heard").unwrap();
+        let method = timeout(TEST_TIMEOUT, news.recv()).await.expect("nothing was heard").unwrap();
         assert_eq!(method, "notifications/tools/list_changed");
         server.remove_tool("late");
         client.close().await;
@@ -1078,7 +1078,7 @@ async fn slow_to_reopen(handshake: Duration) -> Scripted {
 
 #[tokio::test]
 async fn http_48_a_call_that_is_cancelled_while_it_reopens_the_session_leaves_none_half_open() {
-    let server = slow_to_reopen(PATIENCE).await;
+    let server = slow_to_reopen(TEST_TIMEOUT).await;
     let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
     let impatient = RequestOptions::default().with_timeout(Duration::from_millis(500));
     let error = client.request("tools/list", None, &impatient).await.unwrap_err();
@@ -1114,7 +1114,7 @@ async fn http_48_a_stream_whose_session_is_refused_with_400_gets_another_session
     let client = Client::connect_with(server.url.as_str(), choose(RevisionChoice::Legacy), Heard(heard)).await.unwrap();
     request(&client, "ping").await.unwrap();
     restarted.store(true, Ordering::Relaxed);
-    timeout(PATIENCE, news.recv()).await.expect("the stream was given up");
+    timeout(TEST_TIMEOUT, news.recv()).await.expect("the stream was given up");
     client.close().await;
 }
 
@@ -1410,7 +1410,7 @@ async fn cookies_of_a_server_come_back_to_it_in_every_request() {
     let endpoint = HttpEndpoint::new(&server.url).with_header("Cookie", "own=0; lang=no");
     let options = choose(RevisionChoice::Pinned(Revision::V2025_11_25));
     let client = Client::connect_with(endpoint, options, ()).await.unwrap();
-    timeout(PATIENCE, async {
+    timeout(TEST_TIMEOUT, async {
         while !server.seen.lock().unwrap().iter().any(|request| request.method == "GET") {
             sleep(Duration::from_millis(10)).await;
         }
@@ -1555,9 +1555,9 @@ async fn guarded() -> Scripted {
     .await
 }
 
-/// Enough for a request on a busy machine, and less than `SLOW_AUTH`.
+/// Enough for a request on a busy machine, and less than `AUTH_DELAY`.
 const REQUEST_TIMEOUT: Duration = Duration::from_millis(1500);
-const SLOW_AUTH: Duration = Duration::from_millis(2500);
+const AUTH_DELAY: Duration = Duration::from_millis(2500);
 
 fn with_auth(pause: Duration, accepts: bool) -> (ClientOptions, Arc<SlowAuth>) {
     let auth = Arc::new(SlowAuth { pause, given: AtomicUsize::new(0), accepts });
@@ -1574,7 +1574,7 @@ fn with_auth(pause: Duration, accepts: bool) -> (ClientOptions, Arc<SlowAuth>) {
 #[tokio::test]
 async fn auc_04_and_auc_31_a_refused_request_is_made_again_with_credentials() {
     let server = guarded().await;
-    let (options, auth) = with_auth(SLOW_AUTH, true);
+    let (options, auth) = with_auth(AUTH_DELAY, true);
     let client = Client::connect_with(&*server.url, options, ()).await.unwrap();
     assert!(client.list_tools().await.unwrap().is_empty());
     assert_eq!(server.seen("notifications/initialized").header("authorization"), Some("Bearer t1"));

@@ -44,8 +44,8 @@ struct Sampling {
     params: Value,
 }
 
-/// Number of steps of progress, and of log messages, that `flood` sends.
-pub(super) const FLOOD: u32 = 50_000;
+/// Reports of progress, and log messages, that `flood` sends.
+pub(super) const FLOOD_STEPS: u32 = 50_000;
 
 pub(crate) fn serve(file: PathBuf) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -65,7 +65,7 @@ fn server(file: PathBuf) -> Server {
             let file = file.clone();
             async move {
                 let text = "x".repeat(1000);
-                for step in 1..=FLOOD {
+                for step in 1..=FLOOD_STEPS {
                     ctx.progress(step.into(), None).await;
                     ctx.log(LoggingLevel::Info, json!({"step": step, "text": text}));
                 }

@@ -33,7 +33,7 @@ async fn head(fixture: &Fixture, headers: &str) -> Answer {
     );
     socket.write_all(head.as_bytes()).await.unwrap();
     let mut received = Vec::new();
-    let read = timeout(PATIENCE, socket.read_to_end(&mut received)).await;
+    let read = timeout(TEST_TIMEOUT, socket.read_to_end(&mut received)).await;
     read.expect("it waits for the body").unwrap();
     Answer::parse(&received)
 }
@@ -84,9 +84,9 @@ async fn bodies_that_stop_keep_nobody_out_and_the_oldest_gives_way() {
     let began = std::time::Instant::now();
     let listed = fixture.modern("tools/list", json!({})).send().await;
     assert_eq!(listed.status, 200, "{listed:?}");
-    assert!(began.elapsed() < PATIENCE / 2);
+    assert!(began.elapsed() < TEST_TIMEOUT / 2);
     let mut received = Vec::new();
-    timeout(PATIENCE, slow[0].read_to_end(&mut received)).await.expect("the oldest gives way").unwrap();
+    timeout(TEST_TIMEOUT, slow[0].read_to_end(&mut received)).await.expect("the oldest gives way").unwrap();
     assert_busy(&Answer::parse(&received));
     let read = timeout(Duration::from_millis(300), slow[1].read(&mut [0; 16])).await;
     assert!(read.is_err(), "the others are still read: {read:?}");
@@ -202,7 +202,7 @@ async fn a_large_message_does_not_delay_small_ones() {
     let (release, released) = std::sync::mpsc::channel();
     let released = std::sync::Mutex::new(released);
     let handler = move |call: Call| {
-        let is_free = released.lock().unwrap().recv_timeout(PATIENCE).is_ok();
+        let is_free = released.lock().unwrap().recv_timeout(TEST_TIMEOUT).is_ok();
         call.complete(Outcome::Text(if is_free { "validated" } else { "others had to wait" }.to_owned()));
     };
     let tool = json!({"name": "costly", "inputSchema": {"type": "object"}});
@@ -253,7 +253,7 @@ async fn calls_without_a_session_are_cancelled_at_the_end() {
     let fixture = Fixture::with(options, ServerOptions::default()).await;
     drop(fixture.ask("POST").json(&request("tools/call", wait(400))).start().await);
     sleep(Duration::from_millis(100)).await;
-    fixture.listener.close(PATIENCE).await;
+    fixture.listener.close(TEST_TIMEOUT).await;
     assert_eq!(fixture.ends.finished.load(Ordering::SeqCst), 1);
 }
 

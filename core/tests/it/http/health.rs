@@ -62,7 +62,7 @@ async fn a_server_that_closes_is_alive_and_not_ready_until_its_calls_have_ended(
     let mut running = fixture.ask("POST").json(&Gate::call(1, false, true)).header("Mcp-Session-Id", &id).start().await;
     running.until("progress").await;
     assert_eq!(fixture.probe("/readyz").await, passed());
-    let closing = fixture.listener.close(PATIENCE);
+    let closing = fixture.listener.close(TEST_TIMEOUT);
     let probing = async {
         eventually_async("it stays ready", async || fixture.probe("/readyz").await == failed()).await;
         assert_eq!(fixture.probe("/healthz").await, passed());
@@ -102,7 +102,7 @@ async fn answers_and_cancellations_are_taken_while_the_server_closes() {
         asking.text().lines().find_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok()).unwrap();
     let _waiting = start(2, "wait", json!({"milliseconds": 60_000})).await;
     fixture.until_begun(1).await;
-    let closing = fixture.listener.close(PATIENCE);
+    let closing = fixture.listener.close(TEST_TIMEOUT);
     let answering = async {
         eventually_async("it stays ready", async || fixture.probe("/readyz").await == failed()).await;
         assert_eq!(post(&request("tools/list", json!({}))).await, 503);
@@ -114,7 +114,7 @@ async fn answers_and_cancellations_are_taken_while_the_server_closes() {
     };
     let began = Instant::now();
     tokio::join!(closing, answering);
-    assert!(began.elapsed() < PATIENCE / 2);
+    assert!(began.elapsed() < TEST_TIMEOUT / 2);
     assert!(asking.finish().await.body.contains("yes"));
 }
 

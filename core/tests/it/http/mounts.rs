@@ -36,7 +36,7 @@ const PATH: &str = "/api/v1/mcp";
 /// More than the buffers of sockets hold.
 const LARGE: usize = 8_000_000;
 /// Far above what a slow machine needs.
-const LIMIT: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Deserialize)]
 struct Row {
@@ -228,7 +228,7 @@ fn modern_headers(tool: &str) -> [(&'static str, &str); 3] {
 async fn read_all(stream: &mut TcpStream) -> Vec<u8> {
     let mut read = Vec::new();
     let reading = async { while stream.read_buf(&mut read).await.is_ok_and(|length| length > 0) {} };
-    timeout(LIMIT, reading).await.expect("the connection ends");
+    timeout(TEST_TIMEOUT, reading).await.expect("the connection ends");
     read
 }
 
@@ -247,7 +247,7 @@ async fn stuck_reader(site: &Site, row: &Row) -> Value {
                 sleep(Duration::from_millis(20)).await
             }
         };
-        timeout(LIMIT, given_up).await.expect("the system gives it up");
+        timeout(TEST_TIMEOUT, given_up).await.expect("the system gives it up");
     }
     let others = site.others().await;
     let cut = read_all(&mut stuck).await;
@@ -296,7 +296,7 @@ async fn body_beyond_the_limit(site: &Site, row: &Row) -> Value {
     let (mut reading, mut writing) = large.into_split();
     let sending = tokio::spawn(async move { writing.write_all(&vec![b' '; LARGE]).await });
     let mut head = [0; 12];
-    timeout(LIMIT, reading.read_exact(&mut head)).await.expect("it responds").unwrap();
+    timeout(TEST_TIMEOUT, reading.read_exact(&mut head)).await.expect("it responds").unwrap();
     sending.abort();
     let status: u16 = std::str::from_utf8(&head[9..]).unwrap().parse().unwrap();
     json!({"status": status, "started": site.events.has_started()})
@@ -306,7 +306,7 @@ async fn gone_within_its_body(site: &Site, row: &Row) -> Value {
     drop(site.raw(&row.tool, 20, None).await);
     assert_eq!(site.others().await, "served");
     // A closing server would wait for open requests.
-    timeout(LIMIT, site.service.close(10 * LIMIT)).await.expect("no request is open");
+    timeout(TEST_TIMEOUT, site.service.close(10 * TEST_TIMEOUT)).await.expect("no request is open");
     json!({"started": site.events.has_started(), "open": 0})
 }
 
@@ -347,14 +347,14 @@ async fn shutdown(site: &Site, row: &Row) -> Value {
     let called = tokio::spawn(site.modern(&row.tool).send());
     site.events.until_started().await;
     let service = site.service.clone();
-    let closing = tokio::spawn(async move { service.close(10 * LIMIT).await });
+    let closing = tokio::spawn(async move { service.close(10 * TEST_TIMEOUT).await });
     // The stream ends while the call still runs.
     stream.finish().await;
     // Without `Connection: close` in the request, the response ends the connection.
     let meanwhile = site.modern("echo").start().await.finish().await;
     site.events.released.close();
     let called: Answer = called.await.unwrap();
-    timeout(LIMIT, closing).await.expect("it closes").unwrap();
+    timeout(TEST_TIMEOUT, closing).await.expect("it closes").unwrap();
     json!({
         "stream": "ended",
         "call": outcome(&called.body, "released", "complete"),

@@ -11,10 +11,10 @@ use trunkline::{
     transport::HttpOptions,
 };
 
-const QUICK: Duration = Duration::from_millis(250);
+const RETRY_DELAY: Duration = Duration::from_millis(250);
 
 async fn polling() -> (Fixture, Gate) {
-    let fixture = Fixture::with(HttpOptions::default().with_retry(QUICK), ServerOptions::default()).await;
+    let fixture = Fixture::with(HttpOptions::default().with_retry(RETRY_DELAY), ServerOptions::default()).await;
     let gate = Gate::add(&fixture.server);
     (fixture, gate)
 }

@@ -292,7 +292,7 @@ async fn close_lets_calls_finish_and_their_answers_be_read() {
     session.stream.until("notifications/progress").await;
     let start = Instant::now();
     gate.open(1);
-    fixture.listener.close(PATIENCE).await;
+    fixture.listener.close(TEST_TIMEOUT).await;
     assert!(start.elapsed() < Duration::from_secs(5));
     session.stream.until("let through").await;
     session.stream.finish().await;
@@ -316,7 +316,7 @@ async fn close_ends_the_streams_of_idle_sessions_while_a_call_runs() {
         }
         gate.open(1);
     };
-    tokio::join!(fixture.listener.close(PATIENCE), others);
+    tokio::join!(fixture.listener.close(TEST_TIMEOUT), others);
     busy.stream.until("let through").await;
 }
 

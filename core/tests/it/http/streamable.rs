@@ -201,7 +201,7 @@ async fn http_25_nothing_more_is_sent_for_a_call_whose_client_went_away() {
         let _ = told.send(());
     });
     drop(stream);
-    timeout(PATIENCE, cancelled).await.expect("the call was not cancelled").unwrap();
+    timeout(TEST_TIMEOUT, cancelled).await.expect("the call was not cancelled").unwrap();
     call.info().progress(2.0, None, None);
     assert!(!call.complete(Outcome::Text("too late".into())), "an answer that nobody waits for");
 }
@@ -255,8 +255,8 @@ async fn sub_02_listen_streams_from_its_acknowledgement_until_the_server_closes(
         fixture.server.add_tool(late).unwrap();
         stream.until("notifications/tools/list_changed").await;
         let start = Instant::now();
-        fixture.listener.close(PATIENCE).await;
-        assert!(start.elapsed() < PATIENCE / 2, "an open stream must not hold up the end");
+        fixture.listener.close(TEST_TIMEOUT).await;
+        assert!(start.elapsed() < TEST_TIMEOUT / 2, "an open stream must not hold up the end");
         let events = stream.finish().await.events();
         assert_eq!(events.len(), 3, "{events:?}");
         assert_eq!((&events[2]["id"], events[2].get("result").is_some()), (&json!(7), true));
@@ -487,8 +487,8 @@ async fn http_34_answers_go_to_their_post_and_not_to_the_get_stream() {
     let count = fixture.ask("POST").json(&request("tools/call", call_with_progress("count")));
     assert_eq!(count.header("Mcp-Session-Id", &id).send().await.events().len(), 4);
     let start = Instant::now();
-    fixture.listener.close(PATIENCE).await;
-    assert!(start.elapsed() < PATIENCE / 2, "an open stream must not hold up the end");
+    fixture.listener.close(TEST_TIMEOUT).await;
+    assert!(start.elapsed() < TEST_TIMEOUT / 2, "an open stream must not hold up the end");
     assert!(stream.finish().await.events().is_empty());
 }
 
@@ -756,11 +756,11 @@ async fn close_lets_calls_finish_until_the_deadline_and_then_fails_them() {
     let stream = fixture.ask("POST").json(&wait(300)).header("Mcp-Session-Id", &id).start().await;
     sleep(Duration::from_millis(100)).await;
     let start = Instant::now();
-    fixture.listener.close(PATIENCE).await;
-    assert!(start.elapsed() < PATIENCE / 2);
+    fixture.listener.close(TEST_TIMEOUT).await;
+    assert!(start.elapsed() < TEST_TIMEOUT / 2);
     assert_eq!(stream.finish().await.json()["result"]["content"][0]["text"], "waited");
     assert!(TcpStream::connect(fixture.address).await.is_err());
-    fixture.listener.close(PATIENCE).await;
+    fixture.listener.close(TEST_TIMEOUT).await;
     drop(idle);
 
     let fixture = Fixture::new().await;
@@ -772,7 +772,7 @@ async fn close_lets_calls_finish_until_the_deadline_and_then_fails_them() {
     sleep(Duration::from_millis(100)).await;
     let start = Instant::now();
     fixture.listener.close(Duration::from_millis(200)).await;
-    assert!(start.elapsed() < PATIENCE / 2);
+    assert!(start.elapsed() < TEST_TIMEOUT / 2);
     eventually("the calls were not cancelled", || fixture.ends.dropped.load(Ordering::SeqCst) == 2).await;
     for stream in streams {
         let error = &stream.finish().await.json()["error"];
@@ -802,8 +802,8 @@ async fn sub_06_a_stream_whose_request_arrives_during_closing_ends_at_once() {
         socket.read_to_string(&mut answer).await.unwrap();
         answer
     };
-    let both = async { tokio::join!(late, fixture.listener.close(2 * PATIENCE)) };
-    let (answer, ()) = timeout(PATIENCE, both).await.unwrap();
+    let both = async { tokio::join!(late, fixture.listener.close(2 * TEST_TIMEOUT)) };
+    let (answer, ()) = timeout(TEST_TIMEOUT, both).await.unwrap();
     assert!(answer.contains("subscriptions/acknowledged") && answer.contains(r#""result":{"#), "{answer}");
 }
 
@@ -816,8 +816,8 @@ async fn dropping_a_waiter_does_not_stop_closing() {
     sleep(Duration::from_millis(100)).await;
     let start = Instant::now();
     // Two callers: one stops waiting immediately, the other waits for the same end.
-    assert!(timeout(Duration::from_millis(10), fixture.listener.close(PATIENCE)).await.is_err());
-    fixture.listener.close(PATIENCE).await;
+    assert!(timeout(Duration::from_millis(10), fixture.listener.close(TEST_TIMEOUT)).await.is_err());
+    fixture.listener.close(TEST_TIMEOUT).await;
     assert!(start.elapsed() >= Duration::from_millis(200), "{:?}", start.elapsed());
     assert_eq!(stream.finish().await.json()["result"]["content"][0]["text"], "waited");
     assert_eq!(fixture.ends.finished.load(Ordering::SeqCst), 1);
@@ -840,7 +840,8 @@ async fn http_05_a_server_listens_on_loopback_unless_an_address_is_given() {
         socket.local_addr()
     });
     if let Some(outside) = outside.ok().map(|outside| outside.ip()).filter(|ip| !ip.is_loopback()) {
-        let refused = std::net::TcpStream::connect_timeout(&(outside, address.port()).into(), PATIENCE).unwrap_err();
+        let refused =
+            std::net::TcpStream::connect_timeout(&(outside, address.port()).into(), TEST_TIMEOUT).unwrap_err();
         assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
     }
 }

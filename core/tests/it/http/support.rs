@@ -22,7 +22,7 @@ use trunkline::{
     transport::{HttpOptions, Listener},
 };
 
-pub const PATIENCE: Duration = Duration::from_secs(10);
+pub const TEST_TIMEOUT: Duration = Duration::from_secs(10);
 pub const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 pub const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
@@ -291,7 +291,7 @@ pub struct Stream {
 impl Stream {
     /// Reads until the text has arrived.
     pub async fn until(&mut self, text: &str) {
-        let found = timeout(PATIENCE, async {
+        let found = timeout(TEST_TIMEOUT, async {
             while !String::from_utf8_lossy(&self.received).contains(text) {
                 let mut piece = vec![0; 64 << 10];
                 let length = self.socket.read(&mut piece).await.unwrap();
@@ -312,7 +312,7 @@ impl Stream {
     pub async fn finish(mut self) -> Answer {
         // Of each read, since a flood may last longer on a busy machine.
         loop {
-            let read = timeout(PATIENCE, self.socket.read_buf(&mut self.received)).await;
+            let read = timeout(TEST_TIMEOUT, self.socket.read_buf(&mut self.received)).await;
             if read.expect("the response does not end").unwrap() == 0 {
                 return Answer::parse(&self.received);
             }
@@ -384,7 +384,7 @@ impl Answer {
 pub async fn eventually(what: &str, condition: impl Fn() -> bool) {
     let start = Instant::now();
     while !condition() {
-        assert!(start.elapsed() < PATIENCE, "{what}");
+        assert!(start.elapsed() < TEST_TIMEOUT, "{what}");
         sleep(Duration::from_millis(5)).await;
     }
 }
@@ -392,7 +392,7 @@ pub async fn eventually(what: &str, condition: impl Fn() -> bool) {
 pub async fn eventually_async(what: &str, condition: impl AsyncFn() -> bool) {
     let start = Instant::now();
     while !condition().await {
-        assert!(start.elapsed() < PATIENCE, "{what}");
+        assert!(start.elapsed() < TEST_TIMEOUT, "{what}");
         sleep(Duration::from_millis(5)).await;
     }
 }

@@ -64,13 +64,13 @@ async fn sec_20_a_socket_is_for_its_user_and_goes_with_its_listener() {
     socket.read_to_end(&mut answer).await.unwrap();
     assert_eq!(Answer::parse(&answer).json()["result"]["protocolVersion"], "2025-11-25");
 
-    listener.close(PATIENCE).await;
+    listener.close(TEST_TIMEOUT).await;
     assert!(!path.exists());
     let (server, _) = server(ServerOptions::default());
     let options = HttpOptions::default().with_unix(path.clone()).with_unix_mode(0o660);
     let listener = server.listen_with(options).await.unwrap();
     assert_eq!(std::fs::symlink_metadata(&path).unwrap().permissions().mode() & 0o777, 0o660);
-    listener.close(PATIENCE).await;
+    listener.close(TEST_TIMEOUT).await;
 }
 
 #[tokio::test]
@@ -87,9 +87,9 @@ async fn what_a_dead_server_left_is_replaced_and_nothing_else() {
     // A file that another server has put there meanwhile is not removed.
     std::fs::remove_file(&path).unwrap();
     let successor = listen(&path).await.unwrap();
-    listener.close(PATIENCE).await;
+    listener.close(TEST_TIMEOUT).await;
     UnixStream::connect(&path).await.unwrap();
-    successor.close(PATIENCE).await;
+    successor.close(TEST_TIMEOUT).await;
     assert!(!path.exists());
 
     std::fs::write(&path, "precious").unwrap();
@@ -113,7 +113,7 @@ async fn clients_connect_by_the_path() {
     let result = client.call_tool("echo", json!({"text": "hi"})).await.unwrap();
     assert_eq!(serde_json::to_value(&result).unwrap()["content"][0]["text"], "hi");
     client.close().await;
-    listener.close(PATIENCE).await;
+    listener.close(TEST_TIMEOUT).await;
     let error = Client::connect(format!("unix:{}", path.display())).await.err().unwrap();
     assert!(error.to_string().contains("it.sock"), "{error}");
 }

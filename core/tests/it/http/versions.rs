@@ -38,7 +38,7 @@ fn modern_post(fixture: &Fixture, name: &str, params: Value) -> Request<Full<Byt
 }
 
 async fn body(response: Response<Incoming>) -> String {
-    let bytes = timeout(PATIENCE, response.into_body().collect()).await.unwrap().unwrap().to_bytes();
+    let bytes = timeout(TEST_TIMEOUT, response.into_body().collect()).await.unwrap().unwrap().to_bytes();
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
@@ -73,7 +73,7 @@ async fn many_requests_at_once_on_one_http2_connection() {
             client.send_request(call).await.unwrap()
         });
     }
-    let running = timeout(PATIENCE, calls.join_all()).await.unwrap();
+    let running = timeout(TEST_TIMEOUT, calls.join_all()).await.unwrap();
     gate.open(50);
     for response in running {
         assert!(body(response).await.contains("let through"));
@@ -114,7 +114,7 @@ async fn close_is_graceful_over_http2() {
     let mut client = http2(&fixture).await;
     let params = json!({"name": "gate", "arguments": {}, "_meta": {"progressToken": 2}});
     let running = client.send_request(modern_post(&fixture, "gate", params)).await.unwrap();
-    let closing = fixture.listener.close(PATIENCE);
+    let closing = fixture.listener.close(TEST_TIMEOUT);
     gate.open(1);
     let (answer, ()) = tokio::join!(body(running), closing);
     assert!(answer.contains("let through"));
@@ -178,7 +178,7 @@ async fn an_address_has_a_share_of_the_connections() {
     let busy = fixture.modern("tools/call", call("wait", json!({"milliseconds": 600_000}))).start().await;
     sleep(Duration::from_millis(100)).await;
     let mut refused = TcpStream::connect(fixture.address).await.unwrap();
-    let closed = timeout(PATIENCE, refused.read_to_end(&mut Vec::new())).await.expect("it is held open");
+    let closed = timeout(TEST_TIMEOUT, refused.read_to_end(&mut Vec::new())).await.expect("it is held open");
     assert!(closed.map_or(true, |length| length == 0));
     drop(busy);
     sleep(Duration::from_millis(100)).await;
@@ -203,7 +203,7 @@ async fn a_client_that_does_not_read_its_response_is_disconnected() {
     unread.until("HTTP/1.1 200").await;
     sleep(Duration::from_millis(1500)).await;
     let mut read = Vec::new();
-    let _ = timeout(PATIENCE, unread.socket.read_to_end(&mut read)).await.expect("it is held open");
+    let _ = timeout(TEST_TIMEOUT, unread.socket.read_to_end(&mut read)).await.expect("it is held open");
     assert!(read.len() < SIZE, "{}", read.len());
 }
 

@@ -98,7 +98,7 @@ impl Old {
     }
 
     async fn connect(&self, revision: RevisionChoice) -> Result<Client, ClientError> {
-        timeout(PATIENCE, Client::connect_with(self.url.as_str(), choose(revision), ())).await.expect("no end")
+        timeout(TEST_TIMEOUT, Client::connect_with(self.url.as_str(), choose(revision), ())).await.expect("no end")
     }
 }
 
@@ -137,7 +137,7 @@ async fn sse_03_and_sse_06_a_server_that_has_http_sse_only_is_found() {
             assert_eq!(*steps.lock().unwrap(), 3, "{revision}");
             let hasty = RequestOptions::default().with_timeout(Duration::from_millis(100));
             assert_eq!(call(&client, "wait", json!({}), &hasty).await.unwrap_err().kind(), ErrorKind::Timeout);
-            timeout(PATIENCE, drops.recv()).await.expect("the call goes on");
+            timeout(TEST_TIMEOUT, drops.recv()).await.expect("the call goes on");
             client.close().await;
         }
         for choice in [RevisionChoice::Modern, RevisionChoice::Pinned(Revision::LATEST)] {
@@ -150,7 +150,7 @@ async fn sse_03_and_sse_06_a_server_that_has_http_sse_only_is_found() {
             assert!(matches!(error.kind(), ErrorKind::Version | ErrorKind::Protocol), "{error}");
         }
     }
-    listener.close(PATIENCE).await;
+    listener.close(TEST_TIMEOUT).await;
 }
 
 #[tokio::test]
@@ -187,10 +187,10 @@ async fn server_requests_and_changes_arrive_on_the_stream() {
     let answer = call(&client, "ask", json!({}), &RequestOptions::default()).await.unwrap();
     assert_eq!(text(&answer), "Decline");
     server.add_tool(Tool::new("later", "Comes later.", || async { "x".to_owned() })).unwrap();
-    let method = timeout(PATIENCE, news.recv()).await.expect("nothing was heard").unwrap();
+    let method = timeout(TEST_TIMEOUT, news.recv()).await.expect("nothing was heard").unwrap();
     assert_eq!(method, "notifications/tools/list_changed");
     client.close().await;
-    listener.close(PATIENCE).await;
+    listener.close(TEST_TIMEOUT).await;
 }
 
 #[tokio::test]
@@ -200,7 +200,7 @@ async fn sse_03_messages_go_to_the_endpoint_with_the_callers_headers() {
             Old::new(endpoint, |_| http(404, "", ""), |request| accepted(Some(&result(request, json!({}))))).await;
         let place = HttpEndpoint::new(server.url.as_str()).with_header("X-Team", "a");
         let options = choose(RevisionChoice::Auto);
-        let client = timeout(PATIENCE, Client::connect_with(place, options, ())).await.unwrap().unwrap();
+        let client = timeout(TEST_TIMEOUT, Client::connect_with(place, options, ())).await.unwrap().unwrap();
         assert_eq!(client.revision(), Revision::V2024_11_05);
         request(&client, "ping").await.unwrap();
         client.close().await;
@@ -275,7 +275,7 @@ async fn sse_06_where_neither_transport_is_the_refusal_is_reported() {
         assert!(error.to_string().contains("neither Streamable HTTP nor HTTP+SSE"), "{error}");
         assert_eq!(error.connection().unwrap().http_status, Some(404));
         let place = HttpEndpoint::new(server.url.as_str()).with_http_sse(true);
-        let error = timeout(PATIENCE, Client::connect(place)).await.unwrap().err().unwrap();
+        let error = timeout(TEST_TIMEOUT, Client::connect(place)).await.unwrap().err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Transport, "{error}");
     }
 }
@@ -288,10 +288,10 @@ async fn a_stream_that_names_no_endpoint_does_not_hang() {
         let (mut socket, _) = listener.accept().await.unwrap();
         read_request(&mut socket).await.unwrap();
         socket.write_all(events(": nothing\n\n").as_bytes()).await.unwrap();
-        sleep(PATIENCE).await;
+        sleep(TEST_TIMEOUT).await;
     });
     let options = ClientOptions::default().with_connect_timeout(Duration::from_millis(200));
-    let error = timeout(PATIENCE, Client::connect_with(place, options, ())).await.unwrap().err().unwrap();
+    let error = timeout(TEST_TIMEOUT, Client::connect_with(place, options, ())).await.unwrap().err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
 }
 
@@ -316,7 +316,7 @@ async fn sse_06_a_server_that_was_found_is_not_searched_again_until_it_changes()
     server.has_moved.store(true, Ordering::SeqCst);
     let before = server.diary().len();
     let place = HttpEndpoint::new(server.url.as_str()).with_header("X-Moved", "yes");
-    let client = timeout(PATIENCE, Client::connect_with(place, choose(RevisionChoice::Legacy), ())).await;
+    let client = timeout(TEST_TIMEOUT, Client::connect_with(place, choose(RevisionChoice::Legacy), ())).await;
     assert_eq!(client.unwrap().unwrap().revision(), Revision::V2025_06_18);
     assert_eq!(server.diary()[before..before + 2], ["GET /sse", "POST /sse"]);
 }
@@ -361,7 +361,7 @@ async fn a_cancellation_does_not_overtake_its_call() {
     assert_eq!(call(&client, "any", json!({}), &hasty).await.unwrap_err().kind(), ErrorKind::Timeout);
     let started = Instant::now();
     while !server.diary().contains(&"notifications/cancelled".to_owned()) {
-        assert!(started.elapsed() < PATIENCE, "{:?}", server.diary());
+        assert!(started.elapsed() < TEST_TIMEOUT, "{:?}", server.diary());
         sleep(Duration::from_millis(10)).await;
     }
     let place = |what: &str| server.diary().iter().position(|noted| noted == what).unwrap();

@@ -1,7 +1,7 @@
 //! Certificates of a private CA, client certificates, and proxies. The servers only show that they
 //! were reached: they answer 500.
 
-use super::{PATIENCE, Scripted, http};
+use super::{Scripted, TEST_TIMEOUT, http};
 use rustls::{
     RootCertStore, ServerConfig, ServerConnection, Stream,
     crypto::aws_lc_rs::default_provider,
@@ -48,7 +48,7 @@ fn server(mutual: bool) -> SocketAddr {
             let (Ok(mut socket), Ok(mut connection)) = (socket, ServerConnection::new(Arc::clone(&config))) else {
                 return;
             };
-            let _ = socket.set_read_timeout(Some(PATIENCE));
+            let _ = socket.set_read_timeout(Some(TEST_TIMEOUT));
             let mut stream = Stream::new(&mut connection, &mut socket);
             let mut head = [0; 4096];
             if stream.read(&mut head).is_ok_and(|length| length > 0) {
@@ -63,7 +63,7 @@ fn server(mutual: bool) -> SocketAddr {
 }
 
 async fn failure(endpoint: HttpEndpoint) -> ClientError {
-    timeout(PATIENCE, Client::connect(endpoint)).await.unwrap().err().unwrap()
+    timeout(TEST_TIMEOUT, Client::connect(endpoint)).await.unwrap().err().unwrap()
 }
 
 /// The status of the answer, or the reason that there was none.

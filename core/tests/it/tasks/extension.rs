@@ -369,7 +369,7 @@ fn tkx_38_a_task_is_there_until_its_time_is_over() {
     let note = File::new();
     let mut wire = Wire::start(ROLES[1], &note);
     let created = wire.ask(1, "tools/call", call("only"));
-    assert_eq!(created["result"]["ttlMs"], u64::try_from(server::SHORT.as_millis()).unwrap());
+    assert_eq!(created["result"]["ttlMs"], u64::try_from(server::SHORT_TTL.as_millis()).unwrap());
     let done = id_of(&created);
     becomes(&mut wire, &done, "completed");
     let running = start(&mut wire, "wait");

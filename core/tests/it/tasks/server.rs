@@ -23,8 +23,8 @@ use trunkline::{
 pub(crate) const ROLES: [&str; 4] =
     ["tasks server", "tasks server that forgets", "tasks server with little room", "tasks server inside middleware"];
 
-/// Time that the second keeps tasks.
-pub(super) const SHORT: Duration = Duration::from_millis(1500);
+/// How long the second keeps tasks.
+pub(super) const SHORT_TTL: Duration = Duration::from_millis(1500);
 
 pub(crate) fn serve(role: &str, file: PathBuf) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -35,7 +35,7 @@ pub(crate) fn serve(role: &str, file: PathBuf) {
 fn server(role: &str, file: Arc<PathBuf>) -> Server {
     let options = ServerOptions::default()
         .with_page_size(2)
-        .with_task_ttl(if role == ROLES[1] { SHORT } else { Duration::from_secs(60) })
+        .with_task_ttl(if role == ROLES[1] { SHORT_TTL } else { Duration::from_secs(60) })
         .with_task_poll_interval(Duration::from_millis(50))
         .with_max_tasks(if role == ROLES[2] { 2 } else { 100 });
     let builder = Server::builder("tasks", "1.0.0").options(options);
