@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-const ON_TERMINAL: Duration = Duration::from_millis(200);
-const IN_PIPE: Duration = Duration::from_secs(5);
-/// Maximum number of characters of the status line, and of the latest message of a task.
-const COLUMNS: usize = 100;
-const WORDS: usize = 60;
+/// The status of running tasks is printed this often.
+const TERMINAL_INTERVAL: Duration = Duration::from_millis(200);
+const PIPE_INTERVAL: Duration = Duration::from_secs(5);
+/// The widths of the status line, and of the latest message of a task in it.
+const MAX_COLUMNS: usize = 100;
+const MAX_MESSAGE_CHARS: usize = 60;
 
 /// The numbers of styles.
 pub(crate) const BOLD: u8 = 1;
@@ -102,14 +103,14 @@ pub(crate) fn news(text: &str) {
     let Some(doing) = CURRENT.get().and_then(|id| board.tasks.get_mut(&id)) else { return };
     // Lines of JSON are meant for other programs.
     if !text.is_empty() && !text.starts_with('{') {
-        doing.said = text.chars().filter(|one| !one.is_control()).take(WORDS).collect();
+        doing.said = text.chars().filter(|one| !one.is_control()).take(MAX_MESSAGE_CHARS).collect();
     }
 }
 
 /// Shows the running tasks until the program ends.
 pub(crate) fn show_tasks() {
     std::thread::spawn(|| {
-        let pause = if stdout().is_terminal() { ON_TERMINAL } else { IN_PIPE };
+        let pause = if stdout().is_terminal() { TERMINAL_INTERVAL } else { PIPE_INTERVAL };
         loop {
             std::thread::sleep(pause.min(Duration::from_secs(1)));
             board().tick();
@@ -149,9 +150,9 @@ impl Board {
     }
 
     fn tick(&mut self) {
-        let is_silent = self.shown.is_none_or(|shown| shown.elapsed() >= IN_PIPE);
+        let is_silent = self.shown.is_none_or(|shown| shown.elapsed() >= PIPE_INTERVAL);
         if stdout().is_terminal() {
-            print!("\r\x1b[2K{}", paint(DIM, &self.tasks().chars().take(COLUMNS).collect::<String>()));
+            print!("\r\x1b[2K{}", paint(DIM, &self.tasks().chars().take(MAX_COLUMNS).collect::<String>()));
             let _ = stdout().flush();
         } else if is_silent && !self.tasks.is_empty() {
             let tasks = self.tasks();

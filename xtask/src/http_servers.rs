@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::process::Process;
 
-const START: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The running servers. They are stopped by `stop`, or on drop.
 pub(crate) struct HttpServers(Vec<(String, Process)>);
@@ -16,7 +16,7 @@ pub(crate) struct Urls(Vec<(String, Result<String, String>)>);
 /// Starts servers concurrently. They print `listening URL` when they are ready.
 pub(crate) fn start(commands: impl IntoIterator<Item = (String, Command)>) -> (HttpServers, Urls) {
     let started: Vec<_> = commands.into_iter().map(|(name, command)| (name, Process::start(command))).collect();
-    let until = Instant::now() + START;
+    let until = Instant::now() + START_TIMEOUT;
     let (mut servers, mut urls) = (HttpServers(Vec::new()), Urls(Vec::new()));
     for (name, process) in started {
         let url = process.map_err(|error| format!("{error:#}")).and_then(|mut process| {
@@ -41,7 +41,10 @@ fn wait_for_url(process: &mut Process, until: Instant) -> Result<String, String>
         Some(status) => {
             format!("the server {name} ended with {status} before it listened\n{last_words}")
         }
-        None => format!("the server {name} did not print `listening URL` within {} s\n{last_words}", START.as_secs()),
+        None => format!(
+            "the server {name} did not print `listening URL` within {} s\n{last_words}",
+            START_TIMEOUT.as_secs()
+        ),
     })
 }
 

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use crate::process::must;
 use crate::workspace::Workspace;
 
-const QUICK: Duration = Duration::from_secs(60);
+const GIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Length {
@@ -37,7 +37,7 @@ fn turn(workspace: &Workspace) -> Result<usize> {
     let git = |words: &[&str]| {
         let mut git = workspace.command("git");
         git.args(words);
-        must(git, QUICK).map(|output| output.stdout.trim().to_owned())
+        must(git, GIT_TIMEOUT).map(|output| output.stdout.trim().to_owned())
     };
     if git(&["rev-parse", "--is-shallow-repository"])? == "true" {
         let hash = git(&["rev-parse", "HEAD"])?;

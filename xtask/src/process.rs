@@ -13,11 +13,11 @@ use crate::console;
 use anyhow::{Context, Result, bail};
 use process_wrap::std::{ChildWrapper, CommandWrap};
 
-/// How long a process may take to stop before it is killed.
-const GRACE: Duration = Duration::from_secs(2);
-const POLL: Duration = Duration::from_millis(5);
-/// Number of stderr lines kept for error messages.
-const STDERR_LINES: usize = 40;
+/// A process that takes longer to stop is killed.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+/// The latest lines are kept for error messages.
+const MAX_STDERR_LINES: usize = 40;
 
 pub(crate) struct Process {
     child: Box<dyn ChildWrapper>,
@@ -129,7 +129,7 @@ impl Process {
             match self.lines.recv_timeout(wait) {
                 Ok(line) => {
                     if line.is_error {
-                        if self.stderr.len() == STDERR_LINES {
+                        if self.stderr.len() == MAX_STDERR_LINES {
                             self.stderr.pop_front();
                         }
                         self.stderr.push_back(line.text.clone());
@@ -163,7 +163,7 @@ impl Process {
         loop {
             match self.status() {
                 Ok(Some(status)) => return Some(status),
-                Ok(None) if Instant::now() < until => std::thread::sleep(POLL),
+                Ok(None) if Instant::now() < until => std::thread::sleep(POLL_INTERVAL),
                 _ => return None,
             }
         }
@@ -186,9 +186,11 @@ impl Process {
         let _ = self.child.signal(rustix::process::Signal::TERM.as_raw());
         #[cfg(windows)]
         let _ = self.child.start_kill();
-        match self.wait(Instant::now() + GRACE) {
+        match self.wait(Instant::now() + SHUTDOWN_TIMEOUT) {
             Some(status) => Ok(status),
-            None => Err(format!("{} did not stop within {} s of SIGTERM, killed", self.name, GRACE.as_secs())),
+            None => {
+                Err(format!("{} did not stop within {} s of SIGTERM, killed", self.name, SHUTDOWN_TIMEOUT.as_secs()))
+            }
         }
     }
 }
@@ -197,7 +199,7 @@ impl Drop for Process {
     /// Kills the rest of the group, even if the process itself has ended.
     fn drop(&mut self) {
         let _ = self.child.start_kill();
-        self.wait(Instant::now() + GRACE);
+        self.wait(Instant::now() + SHUTDOWN_TIMEOUT);
         LIVE.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.child.id());
     }
 }
@@ -300,7 +302,7 @@ mod tests {
         let gone = || rustix::process::test_kill_process(child).is_err();
         let until = Instant::now() + Duration::from_secs(5);
         while !gone() && Instant::now() < until {
-            std::thread::sleep(POLL);
+            std::thread::sleep(POLL_INTERVAL);
         }
         assert!(gone(), "the grandchild {child:?} still runs");
     }

@@ -16,8 +16,8 @@ use crate::workspace::Workspace;
 
 const FOLDER: &str = "tests/scars";
 const REPORT: &str = "scars.json";
-const DEADLINE: Duration = Duration::from_secs(900);
-const LONG_DEADLINE: Duration = Duration::from_secs(4 * 3600);
+const TIMEOUT: Duration = Duration::from_secs(900);
+const LONG_TIMEOUT: Duration = Duration::from_secs(4 * 3600);
 
 /// Other systems lack `/proc`, and Windows also lacks signals to processes.
 const HAS_SCARS: bool = cfg!(target_os = "linux");
@@ -75,8 +75,8 @@ fn measure(workspace: &Workspace, languages: &[Language], report: &str, options:
         };
         driver.arg(language.name).args(program("server")).arg("+").args(program("client"));
     }
-    let deadline = if options.contains(&"--long") { LONG_DEADLINE } else { DEADLINE };
-    let output = run_process(driver, deadline)?;
+    let timeout = if options.contains(&"--long") { LONG_TIMEOUT } else { TIMEOUT };
+    let output = run_process(driver, timeout)?;
     let report: Value = workspace
         .json(&report)
         .with_context(|| format!("the scars wrote no report: {}\n[{}]", output.text, output.ending()))?;

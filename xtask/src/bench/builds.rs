@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use crate::build::c::Workshop;
-use crate::build::{DEADLINE, jvm, launchers, node, python, step, swift, system};
+use crate::build::{BUILD_TIMEOUT, jvm, launchers, node, python, step, swift, system};
 use crate::generate::text::pascal;
 use crate::language::{Language, go};
 use crate::process::must;
@@ -24,7 +24,7 @@ pub(crate) fn everything(workspace: &Workspace) -> Result<()> {
     step("ours in Rust, optimized", || {
         let mut cargo = workspace.cargo();
         cargo.args(["build", "--release", "--package", "bench-rust"]);
-        must(cargo, DEADLINE).map(drop)
+        must(cargo, BUILD_TIMEOUT).map(drop)
     })?;
     step("libraries of our packages", || our_libraries(workspace))?;
     for language in Language::known().filter(|language| language.has_toolchain()) {
@@ -50,7 +50,7 @@ fn our_libraries(workspace: &Workspace) -> Result<()> {
     Stamp::new(workspace, "bench-profile").on_files(profiled)?.unless_done(&flags, || {
         let mut profile = workspace.command(system::python()?);
         profile.arg("benches/profile.py").arg(&host);
-        write_if_changed(&flags, must(profile, DEADLINE)?.stdout.trim().as_bytes())
+        write_if_changed(&flags, must(profile, BUILD_TIMEOUT)?.stdout.trim().as_bytes())
     })?;
     let mut cargo = workspace.cargo();
     cargo.env("RUSTFLAGS", std::fs::read_to_string(flags)?);
@@ -58,7 +58,7 @@ fn our_libraries(workspace: &Workspace) -> Result<()> {
     cargo.args(["build", "--release", "--locked", "--target", &host]);
     cargo.args(OUR_LIBRARIES.iter().flat_map(|one| ["--package", one]));
     cargo.arg("--target-dir").arg(home(workspace).join("cargo"));
-    must(cargo, DEADLINE).map(drop)
+    must(cargo, BUILD_TIMEOUT).map(drop)
 }
 
 /// Where cargo puts them.
@@ -85,7 +85,7 @@ pub(crate) fn our_python(workspace: &Workspace, role: &str) -> Result<Vec<PathBu
     // As pip does, so that it is compiled to byte code like the others.
     let mut compile = workspace.command(&interpreter);
     compile.args(["-m", "compileall", "-q"]).arg(&package);
-    must(compile, DEADLINE)?;
+    must(compile, BUILD_TIMEOUT)?;
     Ok(vec![interpreter, workspace.path(&format!("benches/python/{role}.py"))])
 }
 
@@ -157,7 +157,7 @@ fn peers_rust(workspace: &Workspace) -> Result<()> {
         let mut cargo = workspace.cargo();
         cargo.args(["build", "--release", "--locked", "--target-dir"]).arg(&target);
         cargo.arg("--manifest-path").arg(workspace.path(package).join("Cargo.toml"));
-        must(cargo, DEADLINE)?;
+        must(cargo, BUILD_TIMEOUT)?;
     }
     for program in ["mcpload", "bare", "peer-rmcp"] {
         placed(workspace, &target.join("release").join(program), program)?;
@@ -177,7 +177,7 @@ fn peers_java(workspace: &Workspace) -> Result<()> {
     let mut maven = jvm::maven(workspace, &["--quiet", "process-classes"]);
     maven.current_dir(workspace.path("benches/peers/java"));
     maven.arg(format!("-Doutput={}", folder.display()));
-    must(maven, DEADLINE)?;
+    must(maven, BUILD_TIMEOUT)?;
     let places = std::env::join_paths([folder.join("classes"), folder.join("dependency/*")])?;
     write_if_changed(&home(workspace).join("peer-java.options"), format!("-cp {places:?}\nPeer\n").as_bytes())
 }

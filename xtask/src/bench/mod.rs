@@ -15,7 +15,7 @@ use crate::report;
 use crate::workspace::Workspace;
 
 /// The default arguments of the harness.
-const USUAL: [&str; 6] = [
+const DEFAULT_ARGUMENTS: [&str; 6] = [
     "--work",
     "a,b,c-session,c-2026,a-2026,d-stdio,d-http,e-cold-stdio,e-sessions,f-stdio,f-http,i,g-1,g-64,g-http-1,g-http-64,g-http-1000,j-resource,h-connect",
     "--rounds",
@@ -47,7 +47,7 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
 fn harness(workspace: &Workspace, options: &[String]) -> Result<Command> {
     let mut python = workspace.command(system::python()?);
     python.arg(workspace.path("benches/run.py")).env("TRUNKLINE_BENCH_HOME", builds::home(workspace));
-    python.args(USUAL).args(options);
+    python.args(DEFAULT_ARGUMENTS).args(options);
     Ok(python)
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Result, ensure};
 
-use crate::build::{DEADLINE, system};
+use crate::build::{BUILD_TIMEOUT, system};
 use crate::process::must;
 use crate::stamp::{Stamp, copy_if_changed, files_with, stem_of};
 use crate::workers;
@@ -51,7 +51,7 @@ pub(crate) fn link_statically(workspace: &Workspace, source: &Path, output: &Pat
     command.args(["-std=c99", "-g", "-I"]).arg(workspace.path("bindings-c/include")).arg(source);
     command.arg("-o").arg(output).arg(workspace.target.join("debug/libtrunkline.a"));
     command.args(["-lutil", "-lrt", "-lpthread", "-lm", "-ldl"]);
-    must(command, DEADLINE).map(drop)
+    must(command, BUILD_TIMEOUT).map(drop)
 }
 
 /// The name under which programs find the shared library: its SONAME, set by bindings-c/build.rs.
@@ -126,7 +126,7 @@ impl Workshop {
             .on(&crate::process::describe(&command))
             .on_files([include, source.with_extension("h")])?
             .on_files(sources)?
-            .unless_done(&output, || must(command, DEADLINE).map(drop))
+            .unless_done(&output, || must(command, BUILD_TIMEOUT).map(drop))
     }
 
     fn gcc(&self, command: &mut Command, sources: &[PathBuf], include: &Path, output: &Path) {

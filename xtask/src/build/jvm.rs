@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::build::DEADLINE;
+use crate::build::BUILD_TIMEOUT;
 use crate::generate::text::pascal;
 use crate::process::must;
 use crate::stamp::{Stamp, files_with, stem_of, write_if_changed};
@@ -40,9 +40,9 @@ const SNIPPETS: &str = "all-snippets";
 pub(super) const DEPENDENCIES: &str = "dependency";
 const TEST_DEPENDENCIES: &str = "test-dependency";
 
-/// Options of a JVM that starts quickly, and that collects garbage early, because the scars measure
-/// what is kept: by default, the heap is so large that old garbage is never collected.
-pub(super) const START: [&str; 6] = [
+/// A JVM with these starts quickly, and collects garbage early, because the scars measure what is
+/// kept: by default, the heap is so large that old garbage is never collected.
+pub(super) const JVM_OPTIONS: [&str; 6] = [
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
     "-Xmn2m",
@@ -73,7 +73,7 @@ pub(crate) fn compile(workspace: &Workspace) -> Result<()> {
     let package = workspace.path(PACKAGE);
     let others = ["bindings-uniffi/java/src", "bindings-uniffi/ktor/src", "docs/snippets", "tests/snippets"];
     let mut stamp = Stamp::new(workspace, "jvm")
-        .on(&START.join(" "))
+        .on(&JVM_OPTIONS.join(" "))
         .on_files(["pom.xml", "src"].map(|source| package.join(source)))?
         .on_files(others.map(|folder| workspace.path(folder)))?;
     for (language, extension) in LANGUAGES {
@@ -198,7 +198,7 @@ impl Home {
     }
 
     pub(super) fn write_options(&self, workspace: &Workspace, name: &str, options: &str) -> Result<()> {
-        let options = format!("{}\n{options}\n", START.join("\n"));
+        let options = format!("{}\n{options}\n", JVM_OPTIONS.join("\n"));
         write_if_changed(&self.folder(workspace).join(format!("{name}.options")), options.as_bytes())
     }
 
@@ -208,11 +208,11 @@ impl Home {
             // Maven leaves those of before.
             let _ = std::fs::remove_dir_all(self.folder(workspace).join(dependencies));
         }
-        must(maven, DEADLINE)?;
+        must(maven, BUILD_TIMEOUT)?;
         for classes in self.classes(workspace) {
             let mut jar = workspace.command("jar");
             jar.arg("--create").arg("--file").arg(classes.with_extension("jar")).arg("-C").arg(classes).arg(".");
-            must(jar, DEADLINE)?;
+            must(jar, BUILD_TIMEOUT)?;
         }
         Ok(())
     }
@@ -249,6 +249,6 @@ impl Home {
     pub(super) fn write_archive(&self, workspace: &Workspace, name: &str, arguments: &[&str]) -> Result<()> {
         let mut java = workspace.command("java");
         java.arg(self.archiving(workspace, name)).args(arguments);
-        must(java, DEADLINE).map(drop)
+        must(java, BUILD_TIMEOUT).map(drop)
     }
 }

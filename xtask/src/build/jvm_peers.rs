@@ -16,7 +16,7 @@ const PROGRAMS: [(&str, &str); 2] = [("java", "peer.java.Peer"), ("kotlin", "pee
 const WARM_UP: &str = r#"{"plays": [{"revision": "auto", "do": [{"listTools": {}}, {"ping": {}}]}]}"#;
 
 pub(super) fn install(workspace: &Workspace) -> Result<()> {
-    let stamp = Stamp::new(workspace, "jvm-peers").on(&jvm::START.join(" "));
+    let stamp = Stamp::new(workspace, "jvm-peers").on(&jvm::JVM_OPTIONS.join(" "));
     stamp.on_files(SOURCES.map(|folder| workspace.path(folder)))?.unless_done(
         &HOME.archive(workspace, PROGRAMS[1].0),
         || {

@@ -20,8 +20,8 @@ use crate::console;
 use crate::language::Language;
 use crate::workspace::Workspace;
 
-/// Maximum time of one build step, on a slow machine with a slow network.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(1800);
+/// One build step may take this long on a slow machine with a slow network.
+pub(crate) const BUILD_TIMEOUT: Duration = Duration::from_secs(1800);
 
 /// Builds what the fixtures of these languages need.
 pub(crate) fn languages(workspace: &Workspace, languages: &[Language]) -> Result<()> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::build::{DEADLINE, installing, system};
+use crate::build::{BUILD_TIMEOUT, installing, system};
 use crate::process::must;
 use crate::stamp::{Stamp, copy_if_changed, files_with, write_if_changed};
 use crate::workspace::Workspace;
@@ -27,7 +27,7 @@ pub(crate) fn install_and_compile(workspace: &Workspace) -> Result<()> {
     stamp.unless_done(&package.join("dist"), || {
         let mut npm = workspace.npm(PACKAGE);
         npm.args(["run", "--silent", "build"]);
-        must(npm, DEADLINE).map(drop)
+        must(npm, BUILD_TIMEOUT).map(drop)
     })?;
     link_into_tree(workspace)
 }
@@ -43,7 +43,7 @@ fn link_into_tree(workspace: &Workspace) -> Result<()> {
     }
     let mut node = workspace.command("node");
     node.arg(workspace.path(PACKAGE).join("scripts").join("link.mjs"));
-    must(node, DEADLINE).map(drop)
+    must(node, BUILD_TIMEOUT).map(drop)
 }
 
 /// Compiles all TypeScript programs in a directory in one run, next to the packages that they
@@ -65,7 +65,7 @@ pub(crate) fn compiled(workspace: &Workspace, sources: &Path) -> Result<PathBuf>
         let mut tsc = workspace.command("node");
         tsc.arg("bindings-node/node_modules/typescript/bin/tsc").arg("--project").arg(sources.join("tsconfig.json"));
         tsc.arg("--outDir").arg(&folder);
-        must(tsc, DEADLINE).map(drop)
+        must(tsc, BUILD_TIMEOUT).map(drop)
     })?;
     Ok(folder)
 }
@@ -81,6 +81,6 @@ pub(crate) fn install(workspace: &Workspace, package: &str) -> Result<()> {
         .unless_done(&folder.join("node_modules"), || {
             let mut npm = workspace.npm(package);
             npm.args(["ci", "--no-audit", "--no-fund", "--loglevel=http"]);
-            must(npm, DEADLINE).map(drop)
+            must(npm, BUILD_TIMEOUT).map(drop)
         })
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::build::c::Workshop;
-use crate::build::{DEADLINE, jvm_peers, node, python, system};
+use crate::build::{BUILD_TIMEOUT, jvm_peers, node, python, system};
 use crate::process::must;
 use crate::workspace::Workspace;
 
@@ -22,7 +22,7 @@ pub(crate) fn install(workspace: &Workspace) -> Result<()> {
     let mut build = workspace.command(go);
     build.current_dir(workspace.path("tests/peers/go")).env("CGO_ENABLED", "0").args(["build", "-o"]);
     build.arg(of_go(workspace)).arg(".");
-    must(build, DEADLINE).map(drop)
+    must(build, BUILD_TIMEOUT).map(drop)
 }
 
 /// The program of the Go SDK.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::build::{DEADLINE, installing, system};
+use crate::build::{BUILD_TIMEOUT, installing, system};
 use crate::process::must;
 use crate::stamp::{Stamp, copy_if_changed, write_if_changed};
 use crate::workspace::Workspace;
@@ -47,7 +47,7 @@ pub(crate) fn make_venv(workspace: &Workspace, name: &str, requirements: Option<
             pip.args(["-m", "pip", "--python"]).arg(workspace.venv_program(name, "python"));
             // Python compiles the modules that are imported, which are few of them.
             pip.args(["install", "--disable-pip-version-check", "--no-compile", "-r"]).arg(requirements);
-            must(pip, DEADLINE)?;
+            must(pip, BUILD_TIMEOUT)?;
             Ok(std::fs::write(&done, "")?)
         },
     )
@@ -58,12 +58,12 @@ fn create_venv(workspace: &Workspace, name: &str, options: &[&str], version: &st
     Stamp::new(workspace, &format!("venv-{name}")).on(version).unless_done(&interpreter, || {
         let mut command = workspace.command(system::python()?);
         command.args(["-m", "venv", "--clear"]).args(options).arg(workspace.venv(name));
-        must(command, DEADLINE).map(drop)
+        must(command, BUILD_TIMEOUT).map(drop)
     })
 }
 
 pub(crate) fn site_packages(workspace: &Workspace, venv: &str) -> Result<PathBuf> {
     let mut python = workspace.command(workspace.venv_program(venv, "python"));
     python.args(["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]);
-    Ok(must(python, DEADLINE)?.stdout.trim().into())
+    Ok(must(python, BUILD_TIMEOUT)?.stdout.trim().into())
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::build::DEADLINE;
+use crate::build::BUILD_TIMEOUT;
 use crate::process::must;
 use crate::workspace::Workspace;
 
@@ -16,7 +16,7 @@ pub(crate) const PACKAGES: [&str; 3] = ["--workspace", "--exclude", "xtask"];
 pub(crate) fn build(workspace: &Workspace) -> Result<()> {
     let mut cargo = cargo(workspace);
     cargo.arg("build").args(PACKAGES);
-    must(cargo, DEADLINE).map(drop)
+    must(cargo, BUILD_TIMEOUT).map(drop)
 }
 
 /// Cargo with clippy as the compiler of the workspace, so that one pass lints and compiles. `cargo

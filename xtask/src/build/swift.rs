@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::build::DEADLINE;
+use crate::build::BUILD_TIMEOUT;
 use crate::process::must;
 use crate::stamp::stem_of;
 use crate::workspace::Workspace;
@@ -24,7 +24,7 @@ pub(crate) fn build(workspace: &Workspace) -> Result<()> {
         let mut build = swift(workspace, "build", folder, PROGRAMS);
         // Otherwise, a manifest that lists its folder is not read again.
         build.args(["--manifest-cache", "none"]);
-        must(build, DEADLINE)?;
+        must(build, BUILD_TIMEOUT)?;
     }
     Ok(())
 }
@@ -34,7 +34,7 @@ pub(crate) fn bench(workspace: &Workspace, role: &str, library: &Path) -> Result
     const PROFILE: &str = "release";
     let mut build = swift_with(workspace, library, "build", BENCHES, BENCHES);
     build.args(["--configuration", PROFILE, "--manifest-cache", "none"]);
-    must(build, DEADLINE)?;
+    must(build, BUILD_TIMEOUT)?;
     Ok(scratch(workspace, BENCHES).join(PROFILE).join(format!("bench-{role}")))
 }
 

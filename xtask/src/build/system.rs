@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use crate::build::DEADLINE;
+use crate::build::BUILD_TIMEOUT;
 use crate::process::{must, run};
 use crate::workspace::Workspace;
 
-const QUICK: Duration = Duration::from_secs(30);
-const OLDEST_PYTHON: (u32, u32) = (3, 10);
-const OLDEST_NODE: u32 = 20;
-const OLDEST_SWIFT: u32 = 6;
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
+const MIN_PYTHON: (u32, u32) = (3, 10);
+const MIN_NODE: u32 = 20;
+const MIN_SWIFT: u32 = 6;
 
 /// The result of a search that runs once.
 type Found<T> = LazyLock<Result<T, String>>;
@@ -47,8 +47,8 @@ fn find_python() -> Result<String> {
     }) else {
         bail!(
             "no Python {}.{} or newer found (tried {}): install one, or name it in TRUNKLINE_PYTHON",
-            OLDEST_PYTHON.0,
-            OLDEST_PYTHON.1,
+            MIN_PYTHON.0,
+            MIN_PYTHON.1,
             candidates.join(", ")
         );
     };
@@ -68,17 +68,17 @@ pub(crate) fn python_version(python: &str) -> Result<String> {
 
 fn new_enough(answer: &str) -> bool {
     let mut numbers = answer.split_whitespace().map(str::parse::<u32>);
-    matches!((numbers.next(), numbers.next()), (Some(Ok(major)), Some(Ok(minor))) if (major, minor) >= OLDEST_PYTHON)
+    matches!((numbers.next(), numbers.next()), (Some(Ok(major)), Some(Ok(minor))) if (major, minor) >= MIN_PYTHON)
 }
 
 /// The version of Node, such as `v20.19.0`.
 pub(crate) fn node() -> Result<String> {
     let Some(version) = says("node", &["--version"]) else {
-        bail!("no Node found: install Node {OLDEST_NODE} or newer, with npm");
+        bail!("no Node found: install Node {MIN_NODE} or newer, with npm");
     };
     let major = version.trim_start_matches('v').split('.').next().and_then(|major| major.parse::<u32>().ok());
-    if major.is_none_or(|major| major < OLDEST_NODE) {
-        bail!("node is {version}: install Node {OLDEST_NODE} or newer");
+    if major.is_none_or(|major| major < MIN_NODE) {
+        bail!("node is {version}: install Node {MIN_NODE} or newer");
     }
     if says(if cfg!(windows) { "npm.cmd" } else { "npm" }, &["--version"]).is_none() {
         bail!("node {version} is there, but no npm: install it");
@@ -115,7 +115,7 @@ fn find_c_compiler() -> Result<cc::Tool> {
 pub(crate) fn host() -> Result<String> {
     let mut command = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
     command.arg("-vV");
-    let answer = must(command, QUICK)?.stdout;
+    let answer = must(command, COMMAND_TIMEOUT)?.stdout;
     answer
         .lines()
         .find_map(|line| line.strip_prefix("host: "))
@@ -158,8 +158,8 @@ pub(crate) fn luajit() -> Result<&'static str> {
     program("luajit", "-v", &["luajit"])
 }
 
-/// The version that the Go package needs.
-const OLDEST_GO: u32 = 25;
+/// The minor version that the Go package needs.
+const MIN_GO: u32 = 25;
 /// The toolchain that is fetched if the system's is too old, as Debian's is.
 const GO_TOOLCHAIN: &str = "golang.org/toolchain@v0.0.1-go1.25.0.linux";
 
@@ -175,22 +175,22 @@ pub(crate) fn go() -> Result<PathBuf> {
 
 fn new_go(answer: &str) -> bool {
     let minor = answer.split_once(" go1.").and_then(|(_, version)| version.split(['.', ' ']).next()?.parse().ok());
-    minor.is_some_and(|minor: u32| minor >= OLDEST_GO)
+    minor.is_some_and(|minor: u32| minor >= MIN_GO)
 }
 
 /// Fetches Go as a module, which even an old Go can do.
 fn fetch_go() -> Result<PathBuf> {
-    let advice = || format!("no Go found: install Go 1.{OLDEST_GO} or newer");
+    let advice = || format!("no Go found: install Go 1.{MIN_GO} or newer");
     let old = program("go", "version", &["golang-go"]).with_context(advice)?;
     let machine = if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" };
     let mut download = Command::new(old);
     download.args(["mod", "download", "-json", &format!("{GO_TOOLCHAIN}-{machine}")]).env("GOTOOLCHAIN", "local");
-    let answer: serde_json::Value = serde_json::from_str(&must(download, DEADLINE).with_context(advice)?.stdout)?;
+    let answer: serde_json::Value = serde_json::from_str(&must(download, BUILD_TIMEOUT).with_context(advice)?.stdout)?;
     let folder = PathBuf::from(answer["Dir"].as_str().with_context(advice)?);
     // Modules have no executable files.
     let mut executable = Command::new("chmod");
     executable.args(["-R", "a+x"]).args([folder.join("bin"), folder.join("pkg/tool")]);
-    must(executable, QUICK)?;
+    must(executable, COMMAND_TIMEOUT)?;
     Ok(folder.join("bin/go"))
 }
 
@@ -220,12 +220,12 @@ pub(crate) fn swift() -> Result<&'static str> {
     let is_new = || {
         let answer = says("swift", &["--version"])?;
         let major = answer.split_once("Swift version ")?.1.split('.').next()?.parse::<u32>().ok()?;
-        Some(major >= OLDEST_SWIFT)
+        Some(major >= MIN_SWIFT)
     };
     if is_new() != Some(true) {
-        install(&["swiftlang"]).with_context(|| format!("no Swift {OLDEST_SWIFT} or newer found"))?;
+        install(&["swiftlang"]).with_context(|| format!("no Swift {MIN_SWIFT} or newer found"))?;
         if is_new() != Some(true) {
-            bail!("the Swift of this system is older than {OLDEST_SWIFT}: install a newer one from swift.org");
+            bail!("the Swift of this system is older than {MIN_SWIFT}: install a newer one from swift.org");
         }
     }
     Ok("swift")
@@ -266,7 +266,7 @@ pub(crate) fn keycloak(workspace: &Workspace) -> Result<PathBuf> {
         maven.current_dir(&folder).args(["-q", "-B", UNPACK]);
         maven.arg(format!("-Dartifact=org.keycloak:keycloak-quarkus-dist:{VERSION}:zip"));
         maven.arg(format!("-DoutputDirectory={}", folder.display()));
-        must(maven, DEADLINE)?;
+        must(maven, BUILD_TIMEOUT)?;
     }
     Ok(home)
 }
@@ -314,7 +314,7 @@ pub(crate) fn install(packages: &[&str]) -> Result<()> {
             .collect();
         let mut command = Command::new(words[0]);
         command.args(&words[1..]);
-        must(command, DEADLINE)
+        must(command, BUILD_TIMEOUT)
     };
     apt(&["update"]).with_context(|| advice.clone())?;
     apt(&[&["install", "-y", "--no-install-recommends"], packages].concat()).with_context(|| advice.clone())?;
@@ -325,5 +325,5 @@ pub(crate) fn install(packages: &[&str]) -> Result<()> {
 fn says(program: impl AsRef<OsStr>, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new(program);
     command.args(arguments);
-    run(command, QUICK).ok().filter(|output| output.success()).map(|output| output.stdout.trim().to_owned())
+    run(command, COMMAND_TIMEOUT).ok().filter(|output| output.success()).map(|output| output.stdout.trim().to_owned())
 }

@@ -23,7 +23,7 @@ use crate::workspace::Workspace;
 
 /// The scenario that measures a wait. It may be 200 ms late, so two may run at a time, and nothing
 /// else.
-const TIMED: &str = "sse-retry";
+const TIMED_SCENARIO: &str = "sse-retry";
 const TIMED_AT_ONCE: usize = 2;
 /// The revision of extension scenarios outside the runner's requirement sets.
 const OF_EXTENSIONS: &str = "2026-07-28";
@@ -42,7 +42,7 @@ pub(super) fn clients(workspace: &Workspace, languages: &[Language], only: &[Str
 pub(crate) fn passed_clients(workspace: &Workspace, selection: &Selection, timed: bool) -> Result<Count> {
     let mut suites = chosen(workspace, Role::Client, &[])?;
     for suite in &mut suites {
-        suite.scenarios.retain(|scenario| (scenario.name == TIMED) == timed);
+        suite.scenarios.retain(|scenario| (scenario.name == TIMED_SCENARIO) == timed);
     }
     suites.retain(|suite| !suite.scenarios.is_empty());
     // The runner checks each message of the client, and its servers send invalid ones on purpose.
@@ -65,7 +65,7 @@ fn run_jobs(workspace: &Workspace, languages: &[Language], length: Length, suite
         let languages = languages.iter().filter(move |language| is_run(number, language.half, length));
         languages.map(move |language| (suite, scenario, *language))
     });
-    let (timed, rest): (Vec<Job<'_>>, Vec<Job<'_>>) = all.partition(|(_, scenario, _)| scenario.name == TIMED);
+    let (timed, rest): (Vec<Job<'_>>, Vec<Job<'_>>) = all.partition(|(_, scenario, _)| scenario.name == TIMED_SCENARIO);
     let runners = Loaded::new(workspace);
     let mut verdicts = Vec::new();
     let total = timed.len() + rest.len();
@@ -111,7 +111,7 @@ fn faults(
     let client = language.client(workspace);
     let client = client.to_str().filter(|path| !path.contains(char::is_whitespace));
     let client = client.context("the runner splits its command at blanks: the path of the tree has one")?;
-    let shares_process = !length.is_long() && language.starts_slowly && scenario.name != TIMED;
+    let shares_process = !length.is_long() && language.starts_slowly && scenario.name != TIMED_SCENARIO;
     let client = if shares_process { format!("{client} --conformance") } else { client.to_owned() };
     let folder = results.to_str().context("the path of the tree is not text")?;
     let mut arguments = vec!["client", "--command", &client, "--scenario", &scenario.name, "--output-dir", folder];

@@ -17,7 +17,7 @@ use crate::workspace::Workspace;
 /// The directory where the runners and their Node are installed.
 pub(super) const PACKAGE: &str = "tests/conformance";
 /// For one runner process: about fifty scenarios, most of which take a fraction of a second.
-pub(super) const DEADLINE: Duration = Duration::from_secs(300);
+pub(super) const RUNNER_TIMEOUT: Duration = Duration::from_secs(300);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Runner {
@@ -55,7 +55,7 @@ impl Runner {
     ) -> Result<(Vec<String>, Vec<String>)> {
         let which = format!("--{}", role.word());
         let command = self.command(workspace, &[&["list", which.as_str()], options].concat());
-        Ok(listing::read(&must(command, DEADLINE)?.stdout, role))
+        Ok(listing::read(&must(command, RUNNER_TIMEOUT)?.stdout, role))
     }
 }
 
@@ -86,7 +86,7 @@ impl<'a> Loaded<'a> {
         let free = idle().pop();
         let mut process = free.map_or_else(|| self.start(), Ok)?;
         process.write_line(&json!({"runner": runner.alias(), "arguments": arguments}).to_string())?;
-        let line = process.stdout_line(Instant::now() + DEADLINE);
+        let line = process.stdout_line(Instant::now() + RUNNER_TIMEOUT);
         let line = line.with_context(|| format!("no end of it: {}", tail(&process.last_words(), 5)))?;
         idle().push(process);
         serde_json::from_str(&line).with_context(|| format!("no end of a run, but {line:?}"))

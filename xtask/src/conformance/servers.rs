@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, anyhow, bail};
 
 use super::role::Role;
-use super::runner::DEADLINE;
+use super::runner::RUNNER_TIMEOUT;
 use super::suite::{Scenario, Suite, Taken};
 use super::verdict::{self, Verdict};
 use super::{RESULTS, RUNS_AT_ONCE, chosen, count_of, write_report};
@@ -83,7 +83,7 @@ fn run_suite(suite: &Suite, workspace: &Workspace, url: &str, results: &Path) ->
     for choice in choices(suite) {
         let mut command = suite.runner.command(workspace, &["server", "--url", url]);
         command.args(choice).arg("--output-dir").arg(results);
-        let output = run(command, DEADLINE)?;
+        let output = run(command, RUNNER_TIMEOUT)?;
         std::fs::write(results.join("said.txt"), &output.text)?;
         if !matches!(output.status.and_then(|status| status.code()), Some(0 | 1)) {
             endings.push_str(&format!("the runner ended with {}\n{}\n", output.ending(), tail(&output.text, 15)));

@@ -33,9 +33,9 @@ pub(super) enum Taken {
 
 /// The requirement sets, frozen with their revision, and the number of server and client scenarios
 /// that count in each.
-const SETS: [(&str, usize, usize); 2] = [("2025-11-25", 30, 18), ("2026-07-28", 37, 32)];
+const REQUIREMENT_SETS: [(&str, usize, usize); 2] = [("2025-11-25", 30, 18), ("2026-07-28", 37, 32)];
 /// The older revisions that the newest runner supports; nothing counts in them.
-const OLDER: [&str; 2] = ["2025-03-26", "2025-06-18"];
+const OLDER_REVISIONS: [&str; 2] = ["2025-03-26", "2025-06-18"];
 /// A client scenario of the stable runner whose server names an issuer that differs from the
 /// location of its metadata. Clients must reject that (RFC 8414, section 3.3), as other scenarios
 /// require. The newest runner has fixed the scenario and runs it.
@@ -46,7 +46,7 @@ impl Suite {
     pub(super) fn all(workspace: &Workspace, role: Role) -> Result<Vec<Self>> {
         let list = |runner: Runner, options: &[&str]| runner.list(workspace, role, options);
         let mut suites = Vec::new();
-        for (revision, of_servers, of_clients) in SETS {
+        for (revision, of_servers, of_clients) in REQUIREMENT_SETS {
             let (counted, reported) = list(Runner::Newest, &["--requirements", revision])?;
             let scored = if role == Role::Server { of_servers } else { of_clients };
             if counted.len() != scored {
@@ -63,7 +63,7 @@ impl Suite {
             scenarios: scenarios(names, false).collect(),
             taken,
         };
-        for revision in OLDER {
+        for revision in OLDER_REVISIONS {
             let (names, _) = list(Runner::Newest, &["--spec-version", revision])?;
             suites.push(extra(Runner::Newest, Some(revision), names, Taken::Whole));
         }

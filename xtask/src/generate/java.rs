@@ -11,7 +11,8 @@ use crate::workspace::Workspace;
 
 const FOLDER: &str = "bindings-uniffi/java/src/generated/java/dev/trunkline/java";
 
-const BEGIN: &str = "//// ";
+/// Precedes each class of a template, with the name of the class after it.
+const CLASS_MARK: &str = "//// ";
 
 /// The tag for documentation of deprecated items, which have the annotation as well.
 const DEPRECATED: &str = "@deprecated Since 2026-07-28: ";
@@ -41,7 +42,7 @@ pub(crate) fn render(workspace: &Workspace, printed: &Value) -> Result<Vec<File>
     environment.add_filter("constant", |value: String| kotlin::constant(&value));
     let mut files = Vec::new();
     for (template, text) in templates::render(&environment, FOLDER, printed)? {
-        for class in text.split(BEGIN).skip(1) {
+        for class in text.split(CLASS_MARK).skip(1) {
             let (name, body) =
                 class.split_once('\n').with_context(|| format!("a class without a body in {template}"))?;
             files.push((format!("{FOLDER}/{name}.java"), file(body)));

@@ -6,7 +6,7 @@ use minijinja::value::{Serde, Value};
 
 use super::surface::Field;
 use super::text::{camel, commented, snake, unmarked};
-use super::{DEADLINE, File, MARK, templates, typescript};
+use super::{COMMAND_TIMEOUT, File, MARK, templates, typescript};
 use crate::build::rust;
 use crate::process::must;
 use crate::stamp::files_under;
@@ -50,13 +50,13 @@ pub(super) fn native(workspace: &Workspace, place: &str, file: &str) -> Result<S
     }
     let mut library = rust::cargo(workspace);
     library.args(["build", "--quiet", "--lib"]).args(rust::PACKAGES);
-    must(library, DEADLINE)?;
+    must(library, COMMAND_TIMEOUT)?;
     let folder = workspace.target.join("bindgen");
     let mut bindgen = workspace.cargo();
     bindgen.args(["run", "--quiet", "--locked", "--manifest-path"]).arg(workspace.path(GENERATOR).join("Cargo.toml"));
     bindgen.arg("--target-dir").arg(&folder).arg("--");
     bindgen.arg(workspace.built_library("trunkline_uniffi")).arg(folder.join("bindings"));
-    must(bindgen, DEADLINE)?;
+    must(bindgen, COMMAND_TIMEOUT)?;
     let file = folder.join("bindings").join(file);
     let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
     Ok(head + &text)

@@ -13,7 +13,7 @@ use super::text::grouped;
 use super::{File, templates};
 use crate::workspace::Workspace;
 
-const RUN: &str = "benches/published.json";
+const RUN_FILE: &str = "benches/published.json";
 
 /// The pages with a generated part.
 const PARTS: [(&str, &str); 3] = [("docs/performance.md", "results"), ("docs/index.md", "why"), ("README.md", "why")];
@@ -32,7 +32,7 @@ const SERVERS: [(&str, &[&str]); 8] = [
 ];
 
 pub(super) fn render(workspace: &Workspace) -> Result<Vec<File>> {
-    let run: Json = workspace.json(RUN)?;
+    let run: Json = workspace.json(RUN_FILE)?;
     let matrix = workspace.text("docs/matrix.md")?;
     let cells = matrix.split_once(" cells: ").and_then(|(before, _)| before.rsplit_once(' ')).map(|(_, count)| count);
     let cells: f64 = cells.and_then(|count| count.parse().ok()).context("docs/matrix.md counts no cells")?;
@@ -52,7 +52,7 @@ fn environment(workspace: &Workspace, medians: Json) -> Result<Environment<'stat
     environment.add_filter("number", number);
     environment.add_filter("short", |value: f64| value.to_string());
     environment.add_filter("extent", |Serde(ratios): Serde<Vec<f64>>| {
-        extent(&ratios).ok_or_else(|| Error::new(ErrorKind::InvalidOperation, format!("{RUN} lacks measurements")))
+        extent(&ratios).ok_or_else(|| Error::new(ErrorKind::InvalidOperation, format!("{RUN_FILE} lacks measurements")))
     });
     let measured = medians.clone();
     environment.add_filter("bars", move |Serde(panel): Serde<Panel>| templates::value(bars(&measured, &panel)));

@@ -36,7 +36,7 @@ use crate::test::Count;
 use crate::workspace::Workspace;
 use surface::Surface;
 
-const DEADLINE: Duration = Duration::from_secs(1200);
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(1200);
 
 /// The program that prints the declaration.
 const PROGRAM: &str = "surface";
@@ -56,7 +56,7 @@ pub(crate) fn run(workspace: &Workspace, is_check: bool) -> Result<bool> {
     // them.
     let mut cargo = rust::cargo(workspace);
     cargo.args(["build", "--quiet", "--bin", PROGRAM]).args(PACKAGES);
-    must(cargo, DEADLINE)?;
+    must(cargo, COMMAND_TIMEOUT)?;
     if is_check {
         let count = check(workspace)?;
         eprintln!("{}", count.said);
@@ -84,7 +84,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Count> {
 
 /// The declaration, in JSON.
 fn printed(workspace: &Workspace) -> Result<String> {
-    Ok(must(workspace.command(workspace.built(PROGRAM)), DEADLINE)?.stdout)
+    Ok(must(workspace.command(workspace.built(PROGRAM)), COMMAND_TIMEOUT)?.stdout)
 }
 
 fn files(workspace: &Workspace) -> Result<Vec<File>> {

@@ -21,14 +21,14 @@ use crate::workspace::Workspace;
 const PACKAGE: &str = "bindings-python/python/trunkline/_internal";
 
 /// The model that Python creates from a class or a JSON Schema.
-const FORM: &str = "FormSchema";
+const FORM_MODEL: &str = "FormSchema";
 /// The list item models for which Python also accepts a string.
-const MESSAGES: [&str; 2] = ["PromptMessage", "SamplingMessage"];
+const MESSAGE_MODELS: [&str; 2] = ["PromptMessage", "SamplingMessage"];
 /// The model of a handler's result with a list of them.
-const PROMPT_RESULT: &str = "GetPromptResult";
+const PROMPT_RESULT_MODEL: &str = "GetPromptResult";
 
 /// Line width of prose in docstrings, without the quotes.
-const PROSE: usize = 94;
+const PROSE_WIDTH: usize = 94;
 
 /// Optional members that are positional parameters.
 const BY_PLACE: [(&str, &str); 1] = [("Identity", "subject")];
@@ -100,7 +100,7 @@ pub(crate) fn render(workspace: &Workspace, printed: &Value, surface: &Surface) 
         "hidden": hidden.into_iter().map(name).collect::<Vec<_>>(),
         "dicts": TABLES.dicts,
         "hostParams": params.map(request_model).collect::<Vec<_>>(),
-        "promptResult": surface.object(PROMPT_RESULT).map(request_model),
+        "promptResult": surface.object(PROMPT_RESULT_MODEL).map(request_model),
         "optionDicts": option_dicts(surface),
         "handlerRequests": handler_requests(surface),
     }));
@@ -152,8 +152,8 @@ const DEPRECATED: &str = ".. deprecated:: 2026-07-28 ";
 fn open_docstring(indent: usize, text: &str) -> String {
     let text = marked(&text.replace('\\', "\\\\"), DEPRECATED);
     let (text, directive) = text.split_at(text.find(DEPRECATED).unwrap_or(text.len()));
-    let mut lines = wrapped(text.trim_end(), PROSE - indent);
-    for line in wrapped(directive, PROSE - indent - 4).into_iter().filter(|line| !line.is_empty()) {
+    let mut lines = wrapped(text.trim_end(), PROSE_WIDTH - indent);
+    for line in wrapped(directive, PROSE_WIDTH - indent - 4).into_iter().filter(|line| !line.is_empty()) {
         let is_first = line.starts_with(DEPRECATED);
         lines.extend(is_first.then(String::new));
         lines.push(if is_first { line } else { format!("    {line}") });
@@ -179,7 +179,7 @@ fn imperative(text: &str) -> String {
 fn arguments(indent: usize, rows: &[Vec<String>]) -> String {
     let margin = " ".repeat(indent);
     let lines =
-        rows.iter().map(|row| wrapped(&row.join(": "), PROSE - 2 - indent).join(&format!("\n{margin}        ")));
+        rows.iter().map(|row| wrapped(&row.join(": "), PROSE_WIDTH - 2 - indent).join(&format!("\n{margin}        ")));
     lines.fold(format!("{margin}Args:"), |text, line| format!("{text}\n{margin}    {line}"))
 }
 
@@ -263,7 +263,7 @@ fn member(object: &Model, field: &Field, plain: &BTreeSet<String>) -> Json {
         "isTime": is_time,
         "isBase64": name == "data" && TABLES.bases.get(&object.name).is_some_and(|base| base == "HasData"),
         // True if items may be strings.
-        "takesText": object.name == PROMPT_RESULT && name == "messages",
+        "takesText": object.name == PROMPT_RESULT_MODEL && name == "messages",
         // True if an absent list is an error by the peer. Early servers returned tool results
         // without content; the lists of other results are essential.
         "isNeeded": presence == Presence::List && object.name != "CallToolResult",
@@ -371,7 +371,7 @@ fn default(field: &Field, value: &Json) -> Option<String> {
 fn request_model(params: &Model) -> Model {
     let fields = params.fields().iter().filter(|field| field.name != "mode").map(|field| Field {
         ty: match &field.ty {
-            ty if ty.model() == Some(FORM) => Type::Object,
+            ty if ty.model() == Some(FORM_MODEL) => Type::Object,
             Type::List(item) if is_message(item) => Type::List(Box::new(Type::Model("Message".into()))),
             other => other.clone(),
         },
@@ -384,7 +384,7 @@ fn request_model(params: &Model) -> Model {
 }
 
 fn is_message(item: &Type) -> bool {
-    item.model().is_some_and(|name| MESSAGES.contains(&name))
+    item.model().is_some_and(|name| MESSAGE_MODELS.contains(&name))
 }
 
 /// The requests of handlers to their client. If there are many optional parameters, they are
@@ -412,7 +412,7 @@ fn handler_requests(surface: &Surface) -> Vec<Json> {
 
 fn request_param(field: &Field, by_keyword: bool) -> Json {
     let (kind, ty, more) = match &field.ty {
-        ty if ty.model() == Some(FORM) => {
+        ty if ty.model() == Some(FORM_MODEL) => {
             ("form", None, " A dataclass, TypedDict or pydantic model, or a JSON Schema.")
         }
         Type::List(item) if is_message(item) => {

@@ -16,7 +16,7 @@ use super::text::{camel, deprecation, documented, pascal, snake, wrapped};
 use super::{File, docs};
 use crate::stamp::files_with;
 
-const ENDING: &str = ".j2";
+const TEMPLATE_ENDING: &str = ".j2";
 
 /// The templates of a directory, with the filters shared by all languages.
 pub(crate) fn environment(folder: &Path) -> Result<Environment<'static>> {
@@ -56,7 +56,7 @@ pub(crate) fn value(of: impl Serialize) -> Value {
 pub(crate) fn render(environment: &Environment, target: &str, context: &Value) -> Result<Vec<File>> {
     let mut files = Vec::new();
     for (name, template) in environment.templates() {
-        let Some(path) = name.strip_suffix(ENDING).filter(|path| path.contains('.')) else { continue };
+        let Some(path) = name.strip_suffix(TEMPLATE_ENDING).filter(|path| path.contains('.')) else { continue };
         let text = template.render(context.clone()).with_context(|| format!("the template {name}"))?;
         // Loops write a comma and a space after each item; remove them after the last one.
         let text = [')', '}', ']'].iter().fold(text, |text, end| text.replace(&format!(", {end}"), &end.to_string()));

@@ -21,8 +21,8 @@ const PACKAGE: &str = "bindings-node/src";
 const DEPRECATED: &str = "@deprecated Since 2026-07-28: ";
 
 /// The model that users replace with a schema, and the message for which a string is accepted.
-const FORM: &str = "FormSchema";
-const MESSAGE: &str = "SamplingMessage";
+const FORM_MODEL: &str = "FormSchema";
+const MESSAGE_MODEL: &str = "SamplingMessage";
 
 /// The differences of this package from the declaration: `typescript/tables.json`.
 #[derive(Deserialize)]
@@ -91,10 +91,10 @@ pub(super) fn param_doc(field: &Field, argument: &str, more: &str) -> String {
 fn request_argument(field: &Field, owner: &str) -> serde_json::Value {
     let plain = argument(field);
     let (name, ty, value, more) = match &field.ty {
-        ty if ty.model() == Some(FORM) => {
+        ty if ty.model() == Some(FORM_MODEL) => {
             ("schema", "<form>".into(), "formSchema(schema)".into(), " A JSON Schema or a Standard Schema.")
         }
-        Type::List(item) if item.model() == Some(MESSAGE) => {
+        Type::List(item) if item.model() == Some(MESSAGE_MODEL) => {
             let ty = "string | SamplingMessage | readonly SamplingMessage[]".into();
             (plain, ty, format!("conversation({plain})"), " A string is a user message.")
         }

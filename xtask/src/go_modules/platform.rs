@@ -29,7 +29,7 @@ pub(crate) const PLATFORMS: [Platform; 6] = [
 ];
 
 /// GitHub refuses files above 100 MB, and every program contains the library.
-const LARGEST: usize = 64 << 20;
+const MAX_LIBRARY_BYTES: usize = 64 << 20;
 
 impl Platform {
     /// This machine's platform, if it is one of them.
@@ -47,7 +47,11 @@ impl Platform {
     pub(super) fn check(&self, library: &[u8], version: &str) -> Result<()> {
         let found = machine_of(library);
         ensure!(found == Some((self.format, self.machine)), "it is not a library for {}", self.name);
-        ensure!(library.len() <= LARGEST, "it has {} bytes, more than {LARGEST}: strip its symbols", library.len());
+        ensure!(
+            library.len() <= MAX_LIBRARY_BYTES,
+            "it has {} bytes, more than {MAX_LIBRARY_BYTES}: strip its symbols",
+            library.len()
+        );
         // `trunkline_version` returns this C string.
         let ended = format!("{version}\0");
         let has_version = library.windows(ended.len()).any(|bytes| bytes == ended.as_bytes());
@@ -116,7 +120,7 @@ mod tests {
         let fault = |file: &[u8]| linux.check(file, "1.2.3").unwrap_err().to_string();
         assert_eq!(fault(&library(Format::Elf, 62, "1.2.4")), "it does not have version 1.2.3");
         let mut large = library(Format::Elf, 62, "1.2.3");
-        large.resize(LARGEST + 1, 0);
+        large.resize(MAX_LIBRARY_BYTES + 1, 0);
         assert!(fault(&large).contains("strip its symbols"));
         for short in [&b""[..], b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe"] {
             assert_eq!(fault(short), "it is not a library for linux_amd64");

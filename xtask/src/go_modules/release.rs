@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use super::{FOLDER, VERSION};
 use crate::process::{must, run};
 
-const DEADLINE: Duration = Duration::from_secs(120);
+const GIT_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Commits the modules that `write` wrote, and tags the commit for each of them. Neither the branch
 /// nor the files of the repository change.
@@ -22,7 +22,7 @@ pub(crate) fn tag(repository: &Path, modules: &Path) -> Result<Vec<String>> {
         git.env("GIT_INDEX_FILE", &index).args(words);
         git
     };
-    let answer = |words: &[&str]| anyhow::Ok(must(git(words), DEADLINE)?.stdout.trim().to_owned());
+    let answer = |words: &[&str]| anyhow::Ok(must(git(words), GIT_TIMEOUT)?.stdout.trim().to_owned());
     // An index that a stopped run left behind has other files.
     let _ = std::fs::remove_file(&index);
     // By force, because the repository ignores libraries.
@@ -46,7 +46,7 @@ pub(crate) fn tag(repository: &Path, modules: &Path) -> Result<Vec<String>> {
 /// can be repeated. It has no parent: as a change of one, it would delete the workflows, which the
 /// token of a workflow may not.
 fn commit(git: impl Fn(&[&str]) -> Command, tree: &str) -> Result<String> {
-    let head = run(git(&["log", "-1", "--format=%H %cI"]), DEADLINE)?;
+    let head = run(git(&["log", "-1", "--format=%H %cI"]), GIT_TIMEOUT)?;
     let (source, date) = head.stdout.trim().split_once(' ').unwrap_or(("no commit", "2026-01-01T00:00:00Z"));
     let message = format!("go: modules of {VERSION}\n\nBuilt from {source}.");
     let mut commit = git(&["commit-tree", tree, "-m", &message]);
@@ -54,5 +54,5 @@ fn commit(git: impl Fn(&[&str]) -> Command, tree: &str) -> Result<String> {
         commit.env(format!("GIT_{role}_NAME"), "Trunkline").env(format!("GIT_{role}_EMAIL"), "release@trunkline.dev");
         commit.env(format!("GIT_{role}_DATE"), date);
     }
-    Ok(must(commit, DEADLINE)?.stdout.trim().to_owned())
+    Ok(must(commit, GIT_TIMEOUT)?.stdout.trim().to_owned())
 }

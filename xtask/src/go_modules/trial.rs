@@ -8,15 +8,15 @@ use std::time::{Duration, UNIX_EPOCH};
 use anyhow::{Context, Result, ensure};
 
 use super::{FOLDER, MODULE, Platform, VERSION, tag, write};
-use crate::build::{DEADLINE, system};
+use crate::build::{BUILD_TIMEOUT, system};
 use crate::process::must;
 use crate::stamp::copy_if_changed;
 use crate::test::Count;
 use crate::workspace::Workspace;
 
 const SOURCE: &str = "tests/go-modules/main.go";
-const EXPECTED: &str = "Hello, Ada!";
-const RUN: Duration = Duration::from_secs(60);
+const EXPECTED_OUTPUT: &str = "Hello, Ada!";
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) fn check(workspace: &Workspace) -> Result<Count> {
     let Some(platform) = Platform::here() else {
@@ -30,10 +30,10 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Count> {
         // As in a container without a folder that can be written.
         program.env("TMPDIR", trial.program.join("none"));
     }
-    let said = must(program, RUN)?.stdout;
+    let said = must(program, COMMAND_TIMEOUT)?.stdout;
     let mut count = Count::default();
-    let fault = format!("a program with the Go modules printed {said:?} instead of {EXPECTED:?}");
-    count.add(Some(fault).filter(|_| said.trim() != EXPECTED));
+    let fault = format!("a program with the Go modules printed {said:?} instead of {EXPECTED_OUTPUT:?}");
+    count.add(Some(fault).filter(|_| said.trim() != EXPECTED_OUTPUT));
     count.add(trial.faults_of_sums(platform)?);
     Ok(count)
 }
@@ -61,10 +61,10 @@ impl Trial {
         // A library with symbols is too large for a module.
         let mut strip = workspace.command("strip");
         strip.arg(if cfg!(target_os = "macos") { "-x" } else { "--strip-all" }).arg(&library);
-        must(strip, RUN)?;
+        must(strip, COMMAND_TIMEOUT)?;
         let mut environment = workspace.command(system::go()?);
         environment.args(["env", "GOMODCACHE"]);
-        let others = PathBuf::from(must(environment, RUN)?.stdout.trim());
+        let others = PathBuf::from(must(environment, COMMAND_TIMEOUT)?.stdout.trim());
         let [modules, repository, program] = ["modules", "repository", "program"].map(inside);
         // Go remembers for good what a folder of its cache has.
         let cache = inside(&format!("cache-{}", UNIX_EPOCH.elapsed()?.as_millis()));
@@ -72,7 +72,7 @@ impl Trial {
         write(workspace, &inside("libraries"), &[platform], &trial.modules)?;
         let mut git = workspace.command("git");
         git.args(["init", "--quiet"]).arg(&trial.repository);
-        must(git, RUN)?;
+        must(git, COMMAND_TIMEOUT)?;
         tag(&trial.repository, &trial.modules)?;
         copy_if_changed(&workspace.path(SOURCE), &trial.program.join("main.go"))?;
         Ok(trial)
@@ -84,7 +84,7 @@ impl Trial {
         for words in [&["mod", "init", "program"][..], &["get", &wanted], &["build", "-o", "program"]] {
             let mut command = self.go()?;
             command.args(words);
-            must(command, DEADLINE)?;
+            must(command, BUILD_TIMEOUT)?;
         }
         Ok(())
     }

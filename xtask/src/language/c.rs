@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use super::rust;
 use crate::build::c::{self, Workshop};
-use crate::build::{DEADLINE, system};
+use crate::build::{BUILD_TIMEOUT, system};
 use crate::process::{must, run};
 use crate::stamp::{stem_of, write_if_changed};
 use crate::test::results::of_cargo;
@@ -43,7 +43,7 @@ fn start_go(workspace: &Workspace, folder: &Path) -> Result<Command> {
     let built = Workshop::of_tests(workspace, "foreign").program("hello-in-go");
     let mut go = foreign(workspace, folder, system::go()?)?;
     go.env("GOTOOLCHAIN", "local").env("GOPROXY", "off").args(["build", "-o"]).arg(&built).arg(".");
-    must(go, DEADLINE)?;
+    must(go, BUILD_TIMEOUT)?;
     foreign(workspace, folder, built)
 }
 
@@ -81,12 +81,12 @@ pub(super) fn under_valgrind(workspace: &Workspace, _: &Selection) -> Result<Cou
         let mut checked = workspace.command(valgrind);
         checked.args(CHECKS).arg(format!("--suppressions={}", suppressions.display()));
         checked.arg(program).current_dir(folder);
-        let output = run(checked, suites::DEADLINE)?;
+        let output = run(checked, suites::TIMEOUT)?;
         count.add((!output.success()).then(|| format!("{}\n[{}]", output.text, output.ending())));
     }
     // The tests run in the directory of their package.
     let runner = format!("{valgrind} {} --suppressions={SUPPRESSIONS}", CHECKS.join(" "));
-    Ok(count.and(of_cargo(&run(scenarios(workspace, &runner), suites::DEADLINE)?)))
+    Ok(count.and(of_cargo(&run(scenarios(workspace, &runner), suites::TIMEOUT)?)))
 }
 
 /// The command for the scenarios of the suite, each started by `runner`.

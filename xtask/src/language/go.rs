@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::build::c::{Workshop, name_of_library};
-use crate::build::{DEADLINE, system};
+use crate::build::{BUILD_TIMEOUT, system};
 use crate::process::{must, run};
 use crate::stamp::{files_with, stem_of};
 use crate::test::lint::{one, silent};
@@ -27,7 +27,7 @@ pub(super) const PROGRAMS: [(&str, &str); 4] = [
     ("scars-client", "scars-client"),
 ];
 /// After this, Go's tests end with the stacks of all goroutines.
-const TIMEOUT: &str = "-timeout=120s";
+const TIMEOUT_FLAG: &str = "-timeout=120s";
 
 /// Programs find the library next to them.
 pub(super) fn workshop(workspace: &Workspace) -> Workshop {
@@ -47,7 +47,7 @@ pub(super) fn build(workspace: &Workspace) -> Result<()> {
 pub(crate) fn compile(workspace: &Workspace, folder: &str, package: &Path, program: &Path) -> Result<()> {
     let mut build = go(workspace, folder, &["build", "-o"])?;
     build.arg(program).arg(package);
-    must(build, DEADLINE).map(drop)
+    must(build, BUILD_TIMEOUT).map(drop)
 }
 
 /// The command that runs a program, which is one file. It may start others with `go run`.
@@ -84,9 +84,9 @@ pub(super) fn tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
             count = count.and(one(vet)?);
         }
     }
-    let mut test = go(workspace, PACKAGE, &["test", "-count=1", TIMEOUT, "./..."])?;
+    let mut test = go(workspace, PACKAGE, &["test", "-count=1", TIMEOUT_FLAG, "./..."])?;
     test.env("TRUNKLINE_LIBRARY", library(workspace));
-    Ok(count.and(of_one(&run(test, suites::DEADLINE)?)))
+    Ok(count.and(of_one(&run(test, suites::TIMEOUT)?)))
 }
 
 /// Without cgo, as programs are built that need no C compiler.

@@ -27,19 +27,19 @@ pub(super) fn lint(workspace: &Workspace, goal: &str) -> Result<Count> {
 pub(super) fn tests(workspace: &Workspace, language: &str, files: &str) -> Result<Count> {
     let (files, folder) = (format!("-Dsurefire.includes={files}"), format!("-DtempDir=surefire-{language}"));
     let tests = maven(workspace, &["surefire:test", &files, &folder]);
-    Ok(of_maven(&run(tests, suites::DEADLINE)?))
+    Ok(of_maven(&run(tests, suites::TIMEOUT)?))
 }
 
 /// Tests the package with the versions that frameworks manage, from Maven's local repository, as an
 /// application finds it.
 pub(super) fn boms(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let file = format!("-Dfile={}", classes(workspace).display());
-    must(maven(workspace, &[INSTALL, &file, "-DpomFile=pom.xml"]), suites::DEADLINE)?;
+    must(maven(workspace, &[INSTALL, &file, "-DpomFile=pom.xml"]), suites::TIMEOUT)?;
     let mut count = Count::default();
     for profiles in BOMS {
         let mut tests = maven(workspace, &["test", "--activate-profiles", profiles]);
         tests.current_dir(workspace.path(DEPENDENT));
-        count = count.and(of_maven(&run(tests, suites::DEADLINE)?));
+        count = count.and(of_maven(&run(tests, suites::TIMEOUT)?));
     }
     Ok(count)
 }

@@ -48,7 +48,7 @@ pub(super) fn lint(workspace: &Workspace, _: &Selection) -> Result<Count> {
 }
 
 pub(super) fn tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
-    node_test(workspace, Path::new("node"), suites::DEADLINE)
+    node_test(workspace, Path::new("node"), suites::TIMEOUT)
 }
 
 /// Runs the tests with an interpreter. Files are listed individually, because Node versions treat

@@ -14,7 +14,7 @@ use crate::workspace::Workspace;
 
 const PACKAGE: &str = "bindings-python";
 /// Python code that is not part of the package but follows its formatting rules.
-const OTHERS: [&str; 7] = [
+const OTHER_FOLDERS: [&str; 7] = [
     "tests/fixtures/python",
     "tests/peers/python",
     "tests/scars",
@@ -69,7 +69,7 @@ fn ruff(workspace: &Workspace, arguments: &[&str]) -> Result<Count> {
     let mut package = workspace.command(&program);
     package.args(arguments).current_dir(workspace.path(PACKAGE));
     let mut others = workspace.command(&program);
-    others.args(arguments).args(["--config", "bindings-python/pyproject.toml"]).args(OTHERS);
+    others.args(arguments).args(["--config", "bindings-python/pyproject.toml"]).args(OTHER_FOLDERS);
     Ok(one(package)?.and(one(others)?))
 }
 
@@ -86,7 +86,7 @@ pub(super) fn types(workspace: &Workspace, _: &Selection) -> Result<Count> {
 }
 
 pub(super) fn tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
-    pytest(workspace, &interpreter(workspace), suites::DEADLINE)
+    pytest(workspace, &interpreter(workspace), suites::TIMEOUT)
 }
 
 /// Runs the tests with an interpreter.

@@ -58,5 +58,5 @@ pub(super) fn tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut minitest = workspace.command("ruby");
     minitest.arg("-w").arg("-I").arg(workspace.path(LIBRARY)).args(["-I", "test", "-e", ALL_TESTS]);
     minitest.current_dir(workspace.path(PACKAGE));
-    Ok(of_minitest(&run(minitest, suites::DEADLINE)?))
+    Ok(of_minitest(&run(minitest, suites::TIMEOUT)?))
 }

@@ -56,11 +56,11 @@ pub(super) fn tests(workspace: &Workspace, selection: &Selection) -> Result<Coun
     let mut members = test_command(workspace);
     if !selection.languages.iter().any(|language| language.name == "rust") {
         members.args(["--test", "c"]);
-        return Ok(of_cargo(&run(members, suites::DEADLINE)?));
+        return Ok(of_cargo(&run(members, suites::TIMEOUT)?));
     }
     let mut own = cargo(workspace);
     own.args(["test", "--package", "xtask"]);
-    Ok(of_cargo(&run(members, suites::DEADLINE)?).and(of_cargo(&run(own, suites::DEADLINE)?)))
+    Ok(of_cargo(&run(members, suites::TIMEOUT)?).and(of_cargo(&run(own, suites::TIMEOUT)?)))
 }
 
 pub(super) fn test_command(workspace: &Workspace) -> Command {

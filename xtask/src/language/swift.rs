@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::build::swift::{FIXTURES, PACKAGE, PROGRAM_FILES, swift};
-use crate::build::{DEADLINE, system};
+use crate::build::{BUILD_TIMEOUT, system};
 use crate::process::{must, run};
 use crate::stamp::{copy_if_changed, files_under};
 use crate::test::lint::one;
@@ -18,8 +18,8 @@ use crate::workspace::Workspace;
 /// A program that depends on the package as a release publishes it.
 const DEPENDENT: &str = "tests/swift-package";
 const REPOSITORY: &str = "https://github.com/trunkline-mcp/trunkline-swift";
-const EXPECTED: &str = "Hello, Ada!";
-const RUN: Duration = Duration::from_secs(60);
+const EXPECTED_OUTPUT: &str = "Hello, Ada!";
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(super) fn lint(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut lint = workspace.command(system::swift()?);
@@ -36,7 +36,7 @@ pub(super) fn lint(workspace: &Workspace, _: &Selection) -> Result<Count> {
 }
 
 pub(super) fn tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
-    Ok(of_swift(&run(swift(workspace, "test", PACKAGE, "package"), suites::DEADLINE)?))
+    Ok(of_swift(&run(swift(workspace, "test", PACKAGE, "package"), suites::TIMEOUT)?))
 }
 
 /// The repository of a release, without network access: a program gets the package from it by its
@@ -49,10 +49,10 @@ pub(super) fn package(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let [repository, program] = ["repository", "program"].map(|name| place.join(name));
     let mut init = workspace.command("git");
     init.args(["init", "--quiet"]).arg(&repository);
-    must(init, RUN)?;
+    must(init, COMMAND_TIMEOUT)?;
     let mut release = workspace.command(workspace.path(PACKAGE).join("scripts/repository.sh"));
     release.arg(&repository).args([env!("CARGO_PKG_VERSION"), &"0".repeat(64)]);
-    must(release, RUN)?;
+    must(release, COMMAND_TIMEOUT)?;
     for file in ["Package.swift", "main.swift"] {
         copy_if_changed(&workspace.path(DEPENDENT).join(file), &program.join(file))?;
     }
@@ -63,10 +63,10 @@ pub(super) fn package(workspace: &Workspace, _: &Selection) -> Result<Count> {
     }
     build.env("GIT_CONFIG_COUNT", "1").env("GIT_CONFIG_VALUE_0", REPOSITORY);
     build.env("GIT_CONFIG_KEY_0", format!("url.file://{}.insteadOf", repository.display()));
-    must(build, DEADLINE)?;
-    let said = must(workspace.command(place.join("build/debug/program")), RUN)?.stdout;
+    must(build, BUILD_TIMEOUT)?;
+    let said = must(workspace.command(place.join("build/debug/program")), COMMAND_TIMEOUT)?.stdout;
     let mut count = Count::default();
-    let fault = format!("a program with the package printed {said:?} instead of {EXPECTED:?}");
-    count.add(Some(fault).filter(|_| said.trim() != EXPECTED));
+    let fault = format!("a program with the package printed {said:?} instead of {EXPECTED_OUTPUT:?}");
+    count.add(Some(fault).filter(|_| said.trim() != EXPECTED_OUTPUT));
     Ok(count)
 }

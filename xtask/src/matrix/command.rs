@@ -16,8 +16,8 @@ use crate::table::Table;
 use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
 
-/// Number of failures printed with their reasons; the report has all.
-const SHOWN: usize = 25;
+/// Failures beyond these are only in the report.
+const MAX_SHOWN_FAILURES: usize = 25;
 
 pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
     let choice = Options::parse(options, &["--lang", "--only"])?;
@@ -87,11 +87,11 @@ pub(crate) fn show(tables: &[Table], notes: &[String], findings: &Findings) {
         console::line(&format!("({}) {note}", index + 1));
     }
     let failures = findings.failures();
-    for failure in failures.iter().take(SHOWN) {
+    for failure in failures.iter().take(MAX_SHOWN_FAILURES) {
         console::line(&format!("{} {}", console::paint(console::RED, "✗"), failure.replace('\n', "\n    ")));
     }
-    if failures.len() > SHOWN {
-        console::line(&format!("and {} more, see the report in target/reports", failures.len() - SHOWN));
+    if failures.len() > MAX_SHOWN_FAILURES {
+        console::line(&format!("and {} more, see the report in target/reports", failures.len() - MAX_SHOWN_FAILURES));
     }
     let (passed, all) = (findings.passed(), findings.passed() + findings.failed());
     let cell = "each a feature of one client with one server over one transport in one revision";

@@ -14,7 +14,7 @@ use crate::matrix::party::{PEERS, Party};
 
 /// Played before a feature that is played alone. Clients do not wait until the server has set the
 /// log level that they ask for, so over HTTP+SSE their first request may overtake it.
-const FIRST: &str = "tools: list";
+const FIRST_FEATURE: &str = "tools: list";
 
 /// A feature of a side, by the names of its program and transport. The server's name has the suffix
 /// of its form.
@@ -44,7 +44,7 @@ pub(super) fn choose(pairings: &mut Vec<Pairing>, features: &Features, turn: usi
         }
         if chosen.is_empty() && !pairing.is_protected() {
             let (revision, feature) = cells[(place(pairing.client) + place(pairing.server) + turn) % cells.len()];
-            chosen.entry(revision).or_default().extend([FIRST.to_owned(), feature.to_owned()]);
+            chosen.entry(revision).or_default().extend([FIRST_FEATURE.to_owned(), feature.to_owned()]);
         }
         pairing.chosen = Some(chosen);
     }

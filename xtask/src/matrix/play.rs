@@ -18,19 +18,18 @@ use crate::matrix::party::Party;
 use crate::process::{Process, tail};
 use crate::workspace::Workspace;
 
-/// Maximum wait for a line. The client and its server may have to import an SDK on a busy machine:
-/// before the connection, or, with a revision that needs no handshake, before the first operation.
-const LINE: Duration = Duration::from_secs(45);
-/// Maximum wait for the first response of a server, for the same reason.
-const PROBE: Duration = Duration::from_secs(30);
-/// Maximum wait for the client to exit after its last line.
-const END: Duration = Duration::from_secs(15);
-/// Maximum time of a pairing.
-const PAIRING: Duration = Duration::from_secs(300);
+/// The client and its server may have to import an SDK on a busy machine: before the connection,
+/// or, with a revision that needs no handshake, before the first operation.
+const LINE_TIMEOUT: Duration = Duration::from_secs(45);
+/// The first response of a server may take as long as the import of its SDK.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(30);
+/// The client must exit this soon after its last line.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(15);
+const PAIRING_TIMEOUT: Duration = Duration::from_secs(300);
 /// The minimum log level that clients request.
 const LOG_LEVEL: &str = "error";
-/// Maximum number of characters of a line that a reason shows.
-const SHOWN: usize = 400;
+/// Reasons show lines only up to this length.
+const MAX_SHOWN_CHARS: usize = 400;
 
 pub(super) struct Played {
     /// One per revision, and then the connection that negotiates, if there is one. The first
@@ -204,8 +203,8 @@ impl Player<'_> {
 
     fn line(&mut self, client: &mut Process, slot: Slot) -> Result<Value, Stuck> {
         let now = Instant::now();
-        let until = *self.until[self.wanted[slot.0].pairing].get_or_insert(now + PAIRING);
-        let until = until.min(now + LINE);
+        let until = *self.until[self.wanted[slot.0].pairing].get_or_insert(now + PAIRING_TIMEOUT);
+        let until = until.min(now + LINE_TIMEOUT);
         while let Some(line) = client.stdout_line(until) {
             // SDKs may print other lines.
             if let Ok(line @ Value::Object(_)) = serde_json::from_str(&line) {
@@ -228,7 +227,7 @@ impl Player<'_> {
         let play = |(connection, features): (usize, Vec<usize>)| {
             let Wanted { pairing, asked, features: all, .. } = &self.wanted[connection];
             let operations: Vec<&Value> = features.into_iter().flat_map(|feature| &all[feature].operations).collect();
-            let probe = PROBE.as_millis();
+            let probe = PROBE_TIMEOUT.as_millis();
             let mut play = json!({"revision": asked, "host": true, "logLevel": LOG_LEVEL, "probeTimeoutMs": probe, "do": operations});
             play["target"] = self.targets[*pairing].clone().unwrap_or_default().into();
             if self.pairings[*pairing].is_protected() {
@@ -243,7 +242,7 @@ impl Player<'_> {
 
     fn outcomes_of(&self, connection: usize) -> Vec<Outcome> {
         let outcome = |slot| {
-            let untried = || Err(format!("not tried within {} s", PAIRING.as_secs()));
+            let untried = || Err(format!("not tried within {} s", PAIRING_TIMEOUT.as_secs()));
             self.outcomes.get(&(connection, slot)).cloned().unwrap_or_else(untried)
         };
         (0..=self.wanted[connection].features.len()).map(outcome).collect()
@@ -269,17 +268,17 @@ fn judged(patterns: &[Value], lines: &[Value]) -> Outcome {
 }
 
 fn shown(line: &Value) -> String {
-    line.to_string().chars().take(SHOWN).collect()
+    line.to_string().chars().take(MAX_SHOWN_CHARS).collect()
 }
 
 /// Why the client did not exit cleanly.
 fn end(client: &mut Process) -> Option<String> {
-    let until = Instant::now() + END;
+    let until = Instant::now() + EXIT_TIMEOUT;
     while client.stdout_line(until).is_some() {}
     match client.wait(until) {
         Some(status) if status.success() => None,
         Some(status) => Some(format!("the client ended with {status}\n{}", tail(&client.last_words(), 10))),
-        None => Some(format!("the client did not end within {} s of its last line, killed", END.as_secs())),
+        None => Some(format!("the client did not end within {} s of its last line, killed", EXIT_TIMEOUT.as_secs())),
     }
 }
 

@@ -20,7 +20,7 @@ use crate::workspace::Workspace;
 pub(crate) use block::{Block, blocks};
 pub(crate) use navigation::{Entry, entries};
 
-const BUILD: Duration = Duration::from_secs(120);
+const BUILD_TIMEOUT: Duration = Duration::from_secs(120);
 /// The virtual environment of the site generator, which `docs/requirements.txt` pins.
 pub(crate) const VENV: &str = "docs";
 /// The pictures of the pages.
@@ -85,7 +85,7 @@ pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
 
     let mut zensical = workspace.command(workspace.venv_program(VENV, "zensical"));
     zensical.args(["build", "--clean", "--strict"]).current_dir(&folder).env("NO_COLOR", "1");
-    let output = run(zensical, BUILD)?;
+    let output = run(zensical, BUILD_TIMEOUT)?;
     if !output.success() {
         // Its findings come before its own stack trace.
         let found = output.text.split("Traceback").next().unwrap_or_default();

@@ -23,7 +23,7 @@ fn packages() -> impl Iterator<Item = (&'static str, &'static str)> {
 const SHELL: (&str, &str) = ("bindings-python/python/trunkline", "_internal");
 
 /// Files that make a directory a package.
-const ROOTS: [&str; 6] = ["__init__.py", "__main__.py", "py.typed", "index.ts", "index.mts", "lib.rs"];
+const ROOT_FILES: [&str; 6] = ["__init__.py", "__main__.py", "py.typed", "index.ts", "index.mts", "lib.rs"];
 
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let modules = modules(&workspace.text(PAGE)?);
@@ -96,7 +96,7 @@ fn places(modules: &[(usize, Module)], column: usize) -> Vec<&str> {
 /// another.
 fn outside(places: &[&str], entries: &BTreeSet<String>) -> Vec<String> {
     let is_held = |entry: &str| places.iter().any(|place| place.split('/').next() == Some(entry));
-    entries.iter().filter(|entry| !ROOTS.contains(&entry.as_str()) && !is_held(entry)).cloned().collect()
+    entries.iter().filter(|entry| !ROOT_FILES.contains(&entry.as_str()) && !is_held(entry)).cloned().collect()
 }
 
 fn in_backticks(cell: &str) -> Option<&str> {

@@ -20,8 +20,8 @@ use crate::test::{Count, Selection, programs};
 use crate::workspace::Workspace;
 
 const FOLDER: &str = "examples/deployment";
-const START: Duration = Duration::from_secs(60);
-const DEADLINE: Duration = Duration::from_secs(10);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// The port of the container files.
 const PORT: &str = "8000";
 const PROBES: [&str; 2] = ["/healthz", "/readyz"];
@@ -110,12 +110,12 @@ fn runs(workspace: &Workspace, language: Language, file: &ContainerFile) -> Resu
     command.env("PORT", port.to_string()).env("STORE", "memory:");
     let check = file.command("HEALTHCHECK")?;
     let check: Vec<String> = check.into_iter().map(|word| word.replace(PORT, &port.to_string())).collect();
-    let is_healthy = || Ok::<_, anyhow::Error>(run(health_check(workspace, &check)?, DEADLINE)?.success());
+    let is_healthy = || Ok::<_, anyhow::Error>(run(health_check(workspace, &check)?, TIMEOUT)?.success());
     if is_healthy()? {
         bail!("the health check passes before the server is there");
     }
     let mut server = Process::start(command)?;
-    let until = Instant::now() + START;
+    let until = Instant::now() + START_TIMEOUT;
     while !is_healthy()? {
         if let Some(status) = server.wait(Instant::now()) {
             bail!("the server ended with {status}\n{}", server.last_words());
@@ -150,7 +150,7 @@ fn health_check(workspace: &Workspace, words: &[String]) -> Result<Command> {
 
 fn status_of(port: u16, path: &str) -> Result<u16> {
     let mut socket = TcpStream::connect(("127.0.0.1", port))?;
-    socket.set_read_timeout(Some(DEADLINE))?;
+    socket.set_read_timeout(Some(TIMEOUT))?;
     write!(socket, "GET {path} HTTP/1.0\r\n\r\n")?;
     let mut response = String::new();
     socket.read_to_string(&mut response)?;
@@ -215,7 +215,7 @@ fn yaml(workspace: &Workspace, file: &Path) -> Result<Vec<Value>> {
     let read = "import json, sys, yaml; print(json.dumps(list(yaml.safe_load_all(open(sys.argv[1])))))";
     let mut command = workspace.command(workspace.venv_program(pages::VENV, "python"));
     command.args(["-c", read]).arg(file);
-    let documents: Vec<Value> = serde_json::from_str(&must(command, DEADLINE)?.stdout)?;
+    let documents: Vec<Value> = serde_json::from_str(&must(command, TIMEOUT)?.stdout)?;
     match documents.iter().all(Value::is_object) {
         true => Ok(documents),
         false => bail!("{} has a document that is not a mapping", file.display()),

@@ -8,14 +8,14 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::build::rust::{self, PACKAGES};
-use crate::build::{DEADLINE, system};
+use crate::build::{BUILD_TIMEOUT, system};
 use crate::language::Language;
 use crate::process::{must, run};
 use crate::stamp::{files_under, stem_of};
 use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
 
-const RUN: Duration = Duration::from_secs(60);
+const RUN_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) fn run_all(workspace: &Workspace, selection: &Selection) -> Result<Count> {
     let mut count = Count::default();
@@ -30,7 +30,7 @@ pub(crate) fn run_all(workspace: &Workspace, selection: &Selection) -> Result<Co
             count.note = format!("{}{name} left out: {missing:#}; ", count.note);
             continue;
         }
-        let fault = match (language.start)(workspace, &source).and_then(|command| run(command, RUN)) {
+        let fault = match (language.start)(workspace, &source).and_then(|command| run(command, RUN_TIMEOUT)) {
             Ok(output) if output.success() && !output.stdout.trim().is_empty() => None,
             Ok(output) => Some(format!("{}\n[{}]", output.text, output.ending())),
             Err(error) => Some(format!("{error:#}")),
@@ -48,7 +48,7 @@ pub(crate) fn run_all(workspace: &Workspace, selection: &Selection) -> Result<Co
 pub(crate) fn build(workspace: &Workspace) -> Result<()> {
     let mut cargo = rust::cargo(workspace);
     cargo.args(["build", "--examples"]).args(PACKAGES);
-    must(cargo, DEADLINE).map(drop)
+    must(cargo, BUILD_TIMEOUT).map(drop)
 }
 
 /// Checks for the system interpreter or compiler that an example needs.

@@ -44,8 +44,8 @@ const COMBINATIONS: [&str; 22] = [
 const MANIFEST: &str = "core/Cargo.toml";
 /// Features that stand for others, or for dependencies of the crate.
 const COLLECTIONS: [&str; 3] = ["default", "full", "bridge"];
-/// Maximum time of the program with the small library.
-const DEADLINE: Duration = Duration::from_secs(60);
+/// The program with the small library may take this long.
+const RUN_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let manifest = workspace.text(MANIFEST)?;
@@ -81,7 +81,7 @@ fn small_library(workspace: &Workspace) -> Result<Count> {
     let workshop = Workshop { library: target.join("debug"), programs: target, optimise: false };
     workshop.place_library(workspace)?;
     workshop.compile(workspace, "none", &workspace.path("bindings-c/tests/features/none.c"))?;
-    let output = run(workspace.command(workshop.program("none")), DEADLINE)?;
+    let output = run(workspace.command(workshop.program("none")), RUN_TIMEOUT)?;
     Ok(built.and(results::of_one(&output)))
 }
 

@@ -8,16 +8,16 @@ use anyhow::Result;
 use crate::process::run;
 use crate::test::{Count, results};
 
-const DEADLINE: Duration = Duration::from_secs(1200);
+const TIMEOUT: Duration = Duration::from_secs(1200);
 
 /// A command that passes or fails.
 pub(crate) fn one(command: Command) -> Result<Count> {
-    Ok(results::of_one(&run(command, DEADLINE)?))
+    Ok(results::of_one(&run(command, TIMEOUT)?))
 }
 
 /// A command that fails if it prints anything, because warnings do not change its exit status.
 pub(crate) fn silent(command: Command) -> Result<Count> {
-    let output = run(command, DEADLINE)?;
+    let output = run(command, TIMEOUT)?;
     let count = results::of_one(&output);
     Ok(if output.text.trim().is_empty() { count } else { Count { passed: 0, failed: 1, ..count } })
 }

@@ -46,9 +46,8 @@ pub(crate) use count::Count;
 pub(crate) use selection::Selection;
 pub(crate) use steps::{Step, Turn, reads};
 
-/// Maximum number of output lines shown for a failed step; the whole output is in
-/// `target/reports/logs`.
-const SHOWN_LINES: usize = 60;
+/// The whole output of a failed step is in `target/reports/logs`.
+const MAX_SHOWN_LINES: usize = 60;
 /// Where servers over HTTP listen by default.
 const DEFAULT_PORT: u16 = 8000;
 
@@ -141,8 +140,8 @@ fn finish(workspace: &Workspace, name: &'static str, start: Instant, outcome: Re
     let mut faults = Vec::new();
     if count.failed > 0 {
         let indented = |line: &str| format!("       {line}");
-        let end: Vec<_> = tail(&count.said, SHOWN_LINES).lines().map(indented).collect();
-        faults.extend(results::failed_tests(&count.said).into_iter().take(SHOWN_LINES).map(indented));
+        let end: Vec<_> = tail(&count.said, MAX_SHOWN_LINES).lines().map(indented).collect();
+        faults.extend(results::failed_tests(&count.said).into_iter().take(MAX_SHOWN_LINES).map(indented));
         shown.extend(faults.iter().chain(&end).flat_map(|line| ["\n", line]));
         if faults.is_empty() {
             faults = end;

@@ -12,8 +12,8 @@ use crate::test::figure::{Figure, figures_in};
 use crate::workspace::Workspace;
 
 const OPTIONS: &str = "docs/options.md";
-/// Maximum number of words between a figure and an option in parentheses after it.
-const WORDS_BETWEEN: usize = 6;
+/// A figure belongs to an option in parentheses this many words after it.
+const MAX_WORDS_BETWEEN: usize = 6;
 
 pub(super) fn check(workspace: &Workspace) -> Result<Count> {
     let defaults = defaults(&workspace.text(OPTIONS)?);
@@ -65,7 +65,7 @@ fn stated(page: &str) -> Vec<(String, Figure)> {
         let found = if word.starts_with("(`") && word.contains("`)") {
             // A full stop, a semicolon or the end of a cell separates an option from a figure.
             let belongs = |index: &usize| !prose[*index].ends_with(['.', ';', ':']) && !is_cell(*index);
-            (index.saturating_sub(WORDS_BETWEEN)..index).rev().take_while(belongs).find_map(figure)
+            (index.saturating_sub(MAX_WORDS_BETWEEN)..index).rev().take_while(belongs).find_map(figure)
         } else if word.ends_with(['.', ';', ':', ')']) {
             None
         } else {

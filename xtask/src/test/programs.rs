@@ -21,7 +21,7 @@ pub(crate) const FOLDER: &str = "docs/snippets";
 /// Files there that combine the programs of a language, and are none themselves.
 pub(crate) const MANIFESTS: [&str; 2] = ["main.rs", "Package.swift"];
 
-const DEADLINE: Duration = Duration::from_secs(120);
+const RUN_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A program: its name, and its output or an error.
 type Outcome = (String, Result<String, String>);
@@ -84,7 +84,7 @@ fn stems(workspace: &Workspace, language: Language) -> Result<Vec<String>> {
 }
 
 fn printed(command: Command) -> Result<String, String> {
-    match run(command, DEADLINE) {
+    match run(command, RUN_TIMEOUT) {
         Ok(output) if output.success() => Ok(output.stdout),
         Ok(output) => Err(format!("{}\n[{}]", output.text, output.ending())),
         Err(error) => Err(format!("{error:#}")),
@@ -100,7 +100,7 @@ struct Line {
 }
 
 fn in_one_process(command: Command, stems: Vec<String>) -> Result<Vec<Outcome>> {
-    let output = must(command, DEADLINE)?;
+    let output = must(command, RUN_TIMEOUT)?;
     let lines =
         output.stdout.lines().map(|line| serde_json::from_str(line).with_context(|| format!("the line {line:?}")));
     Ok(outcomes_of(stems, lines.collect::<Result<_>>()?))

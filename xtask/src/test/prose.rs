@@ -12,7 +12,7 @@ use crate::workspace::Workspace;
 /// Python has a linter for this.
 const ENDINGS: [&str; 11] = ["md", "rs", "c", "h", "ts", "mts", "cts", "js", "mjs", "cjs", "swift"];
 
-const COLUMNS: usize = 100;
+const MAX_COLUMNS: usize = 100;
 
 /// Generated files, and records of measurements.
 const GENERATED: [&str; 5] = [
@@ -35,7 +35,7 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
         let text = workspace.text(&file)?;
         let wide = if is_bounded { wide_lines(&text, ending == "md") } else { Vec::new() };
         let unnamed = marks.map(|marks| beginnings::unnamed(&text, marks)).unwrap_or_default();
-        let wide = wide.iter().map(|line| format!("{file}:{line}: prose with more than {COLUMNS} columns"));
+        let wide = wide.iter().map(|line| format!("{file}:{line}: prose with more than {MAX_COLUMNS} columns"));
         let unnamed = unnamed.iter().map(|line| format!("{file}:{line}: a comment begins with a pronoun"));
         count.add(wide.chain(unnamed));
     }
@@ -63,7 +63,7 @@ fn wide_lines(text: &str, is_markdown: bool) -> Vec<usize> {
                 || ["|", "    ", "eslint"].iter().any(|start| prose.starts_with(start))
                 || line.ends_with("\\n\\")
         };
-        prose.is_some_and(|prose| !is_free(prose)) && line.chars().count() > COLUMNS && !is_unbreakable(line)
+        prose.is_some_and(|prose| !is_free(prose)) && line.chars().count() > MAX_COLUMNS && !is_unbreakable(line)
     };
     text.lines().map(is_wide).enumerate().filter_map(|(index, wide)| wide.then_some(index + 1)).collect()
 }
@@ -75,7 +75,7 @@ fn is_unbreakable(line: &str) -> bool {
     let longest_span = line.split('`').skip(1).step_by(2).map(|span| span.chars().count()).max();
     is_link
         || !line.contains(' ')
-        || longest_span.is_some_and(|columns| columns + 20 > COLUMNS || columns * 4 > line.chars().count() * 3)
+        || longest_span.is_some_and(|columns| columns + 20 > MAX_COLUMNS || columns * 4 > line.chars().count() * 3)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::stamp::{copy_if_changed, copy_tree, files_under, write_if_changed};
 use crate::test::{Count, Selection, results};
 use crate::workspace::Workspace;
 
-const DEADLINE: Duration = Duration::from_secs(5400);
+const TIMEOUT: Duration = Duration::from_secs(5400);
 /// Interpreters do not free everything on exit, which is not the extension's fault.
 const OPTIONS: &str = "detect_leaks=0";
 
@@ -32,14 +32,14 @@ pub(crate) fn python(workspace: &Workspace, _: &Selection) -> Result<Count> {
     // Python's own allocator allocates large blocks, in which the sanitizer sees no boundaries.
     let variables = [("PYTHONMALLOC", "malloc".to_owned()), ("PYTHONPATH", path.to_string_lossy().into_owned())];
     let starter = starter(workspace, "python", &workspace.venv_program(VENV, "python"), &variables)?;
-    watched(workspace, "python", || pytest(workspace, &starter, DEADLINE))
+    watched(workspace, "python", || pytest(workspace, &starter, TIMEOUT))
 }
 
 pub(crate) fn node(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let library = instrumented(workspace, "trunkline-node", "trunkline_node")?;
     let mut node = workspace.command("node");
     node.args(["--print", "process.execPath"]);
-    let interpreter = PathBuf::from(must(node, DEADLINE)?.stdout.trim());
+    let interpreter = PathBuf::from(must(node, TIMEOUT)?.stdout.trim());
     let preset = home(workspace).join("preset.cjs");
     let variables = [
         ("TRUNKLINE_NATIVE", library.display().to_string()),
@@ -47,7 +47,7 @@ pub(crate) fn node(workspace: &Workspace, _: &Selection) -> Result<Count> {
     ];
     let starter = starter(workspace, "node", &interpreter, &variables)?;
     write_if_changed(&preset, format!("process.execPath = {:?};\n", starter.display().to_string()).as_bytes())?;
-    watched(workspace, "node", || node_test(workspace, &starter, DEADLINE))
+    watched(workspace, "node", || node_test(workspace, &starter, TIMEOUT))
 }
 
 /// The program searches the directories in the environment for the library before that of the
@@ -61,7 +61,7 @@ pub(crate) fn c(workspace: &Workspace, _: &Selection) -> Result<Count> {
     for (name, value) in runtime(workspace, "c")? {
         runner.push_str(&format!(" {name}={value}"));
     }
-    watched(workspace, "c", || Ok(results::of_cargo(&run(scenarios(workspace, &runner), DEADLINE)?)))
+    watched(workspace, "c", || Ok(results::of_cargo(&run(scenarios(workspace, &runner), TIMEOUT)?)))
 }
 
 fn home(workspace: &Workspace) -> PathBuf {
@@ -82,7 +82,7 @@ fn instrumented(workspace: &Workspace, package: &str, library: &str) -> Result<P
     for name in ["CARGO", "RUSTC", "RUSTC_WORKSPACE_WRAPPER", "RUSTUP_TOOLCHAIN"] {
         cargo.env_remove(name);
     }
-    must(cargo, DEADLINE).context("the sanitizer needs `rustup toolchain install nightly`")?;
+    must(cargo, TIMEOUT).context("the sanitizer needs `rustup toolchain install nightly`")?;
     Ok(home(workspace).join(host).join("debug").join(workspace.library_file(library)))
 }
 
@@ -137,7 +137,7 @@ fn preloaded(workspace: &Workspace) -> Result<String> {
     for library in ["libasan.so", "libstdc++.so"] {
         let mut compiler = workspace.command("gcc");
         compiler.arg(format!("-print-file-name={library}"));
-        let path = must(compiler, DEADLINE)?.stdout.trim().to_owned();
+        let path = must(compiler, TIMEOUT)?.stdout.trim().to_owned();
         // If the library is missing, gcc prints only its name.
         if !Path::new(&path).is_absolute() {
             bail!("gcc has no {library}: install libgcc-dev or its like for the version of gcc");

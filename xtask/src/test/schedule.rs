@@ -12,9 +12,9 @@ use crate::pages;
 use crate::workers;
 use crate::workspace::Workspace;
 
-/// Number of threads in addition to cargo's. Suites mostly wait for the processes that they start,
-/// so there can be more than processors.
-const BESIDE: usize = 2;
+/// One more thread runs cargo. Suites mostly wait for the processes that they start, so there can
+/// be more threads than processors.
+const EXTRA_THREADS: usize = 2;
 
 /// Steps that run the Rust examples.
 const OF_EXAMPLES: [&str; 4] = ["authorization server", "deployment", "examples", "programs of snippets"];
@@ -52,7 +52,7 @@ pub(super) fn run<R: Send>(
         }));
     }
     let mut done = Vec::new();
-    workers::run(1 + BESIDE, &lanes, |lane| lane(), |_, results| done.extend(results));
+    workers::run(1 + EXTRA_THREADS, &lanes, |lane| lane(), |_, results| done.extend(results));
     done.extend(of(Turn::Last).map(one));
     done
 }

@@ -11,7 +11,7 @@ use crate::options::Options;
 use crate::process::{must, run};
 use crate::workspace::Workspace;
 
-const QUICK: Duration = Duration::from_secs(60);
+const GIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The selection from the command line.
 pub(crate) struct Selection {
@@ -90,15 +90,15 @@ fn changed(workspace: &Workspace, base: Option<&str>) -> Result<Vec<String>> {
         git.args(words);
         git
     };
-    let shared = run(git(&["merge-base", "HEAD", "origin/main"]), QUICK)?;
-    let head = must(git(&["rev-parse", "HEAD"]), QUICK)?;
+    let shared = run(git(&["merge-base", "HEAD", "origin/main"]), GIT_TIMEOUT)?;
+    let head = must(git(&["rev-parse", "HEAD"]), GIT_TIMEOUT)?;
     let base = match base {
         Some(base) => base,
         None if shared.success() && shared.stdout != head.stdout => shared.stdout.trim(),
         None => "HEAD~1",
     };
-    let mut paths = must(git(&["diff", "--name-only", "--no-renames", base, "--"]), QUICK)?.stdout;
-    paths.push_str(&must(git(&["ls-files", "--others", "--exclude-standard"]), QUICK)?.stdout);
+    let mut paths = must(git(&["diff", "--name-only", "--no-renames", base, "--"]), GIT_TIMEOUT)?.stdout;
+    paths.push_str(&must(git(&["ls-files", "--others", "--exclude-standard"]), GIT_TIMEOUT)?.stdout);
     Ok(paths.lines().map(str::to_owned).collect())
 }
 

@@ -15,8 +15,8 @@ const PAGE: &str = "docs/performance.md";
 const MARK: &str = "<!-- sizes of the C library -->";
 /// How much larger than stated a library may be.
 const TOLERANCE: f64 = 1.05;
-/// Maximum time of a build, which optimizes all crates together.
-const DEADLINE: Duration = Duration::from_secs(3600);
+/// A build optimizes all crates together.
+const BUILD_TIMEOUT: Duration = Duration::from_secs(3600);
 
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
@@ -56,7 +56,7 @@ fn size(workspace: &Workspace, options: &str) -> Result<f64> {
     let mut cargo = workspace.cargo();
     cargo.args(["rustc", "--quiet", "--release", "--package", "trunkline-c", "--lib", "--crate-type", "cdylib"]);
     cargo.args(options.split_whitespace()).arg("--target-dir").arg(&target);
-    must(cargo, DEADLINE)?;
+    must(cargo, BUILD_TIMEOUT)?;
     let library = target.join("release").join(workspace.library_file("trunkline"));
     let bytes = fs::metadata(&library).with_context(|| format!("cannot read {}", library.display()))?.len();
     #[expect(clippy::cast_precision_loss, reason = "no library has 2^52 bytes")]

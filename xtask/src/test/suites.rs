@@ -16,8 +16,8 @@ use crate::test::{Count, Selection};
 use crate::workers;
 use crate::workspace::Workspace;
 
-/// Against a suite that hangs: on a slow machine, the tests in Rust and C take 20 minutes.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(2700);
+/// On a slow machine, the tests in Rust and C take 20 minutes.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(2700);
 const JOBS_AT_ONCE: usize = 2;
 /// Number of commits in a row that play all vectors over stdio, in languages that play a share.
 const STDIO_SHARES: usize = 8;
@@ -52,7 +52,7 @@ fn vectors_of(workspace: &Workspace, language: Language, role: &str, length: Len
     if let (Length::Short { turn }, true) = (length, language.half.is_some()) {
         player.arg("--stdio-share").arg(format!("{}/{STDIO_SHARES}", turn % STDIO_SHARES));
     }
-    let output = run(player, DEADLINE)?;
+    let output = run(player, TIMEOUT)?;
     let name = format!("the {role} in {}", language.name);
     Ok(played(&name, &output, std::fs::read_to_string(&report).ok().as_deref()))
 }
@@ -108,7 +108,7 @@ pub(crate) fn other_authorization_servers(workspace: &Workspace, selection: &Sel
     for (name, file, words) in of_node {
         logins.args(["--server", name, "node"]).arg(path("node").join(file)).args(words);
     }
-    Ok(of_lines(&run(logins, DEADLINE)?))
+    Ok(of_lines(&run(logins, TIMEOUT)?))
 }
 
 /// The same as `authorization` with a real browser that visits the login pages.
@@ -126,7 +126,7 @@ pub(crate) fn instructions(workspace: &Workspace, _: &Selection) -> Result<Count
     let workspace = Workspace { records: None, ..workspace.clone() };
     let mut python = workspace.command(system::python()?);
     python.arg(workspace.path("benches/instructions.py")).arg(workspace.target.join("debug"));
-    let output = run(python, DEADLINE)?;
+    let output = run(python, TIMEOUT)?;
     let failed = usize::from(!output.success());
     Ok(Count { passed: 1 - failed, failed, said: output.text, ..Count::default() })
 }
@@ -135,7 +135,7 @@ pub(crate) fn instructions(workspace: &Workspace, _: &Selection) -> Result<Count
 pub(crate) fn models_of_the_waist(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut cargo = workspace.cargo();
     cargo.args(["test", "--package", "trunkline-bridge", "--features", "loom", "--lib", "loom_tests"]);
-    Ok(of_cargo(&run(cargo, DEADLINE)?))
+    Ok(of_cargo(&run(cargo, TIMEOUT)?))
 }
 
 fn authorize(workspace: &Workspace, selection: &Selection, options: &[&OsStr]) -> Result<Count> {
@@ -151,7 +151,7 @@ fn authorize(workspace: &Workspace, selection: &Selection, options: &[&OsStr]) -
         node.arg("--host").arg(system::python()?).arg(workspace.path("tests/peers/python/at_terminal.py"));
         node.arg(host.get_program()).args(host.get_args());
     }
-    Ok(of_lines(&run(node, DEADLINE)?))
+    Ok(of_lines(&run(node, TIMEOUT)?))
 }
 
 /// The npm package as users get it: installed, linted, bundled, traced, and in other runtimes
@@ -160,7 +160,7 @@ pub(crate) fn npm(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut node = workspace.command("node");
     node.arg(workspace.path("tests/npm/try.mjs")).arg(workspace.target.join("npm"));
     node.arg(workspace.built_library("trunkline_node"));
-    Ok(of_lines(&run(node, DEADLINE)?))
+    Ok(of_lines(&run(node, TIMEOUT)?))
 }
 
 /// The results of a program that prints `ok` or `not ok` with the name of each trial.

@@ -11,7 +11,7 @@ use crate::process::{Output, run};
 use crate::test::{Count, Selection, results};
 use crate::workspace::Workspace;
 
-const DEADLINE: Duration = Duration::from_secs(600);
+const TIMEOUT: Duration = Duration::from_secs(600);
 /// The transports used in the tests.
 const TRANSPORTS: [&str; 3] = ["stdio", "http", "memory"];
 
@@ -42,7 +42,7 @@ fn check_folder(workspace: &Workspace, folder: &str, report: &str) -> Result<(Co
     command.current_dir(&workspace.target).env_remove("TRUNKLINE_WIRE_LOG");
     command.arg("--tolerate").arg(workspace.path("tests/wire/tolerated.json"));
     command.arg("--report").arg(workspace.report(&format!("{report}.json"))?).arg(folder);
-    let output = run(command, DEADLINE)?;
+    let output = run(command, TIMEOUT)?;
     let mut count = results::of_one(&output);
     count.note = output.stdout.lines().filter(|line| line.contains("messages checked")).collect();
     Ok((count, output))
