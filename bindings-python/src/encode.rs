@@ -177,8 +177,8 @@ impl From<PyErr> for Wrong {
 }
 
 impl Wrong {
-    /// Maximum length of a path; longer ones are truncated.
-    const LONGEST_PATH: usize = 16;
+    /// Longer paths are truncated.
+    const MAX_PATH_STEPS: usize = 16;
 
     fn under(mut self, step: EncodeStep) -> Self {
         self.steps.push(step);
@@ -188,13 +188,13 @@ impl Wrong {
     /// The path in Python syntax, with `$` for the value itself.
     fn path(&self) -> String {
         let mut path = String::from("$");
-        for step in self.steps.iter().rev().take(Self::LONGEST_PATH) {
+        for step in self.steps.iter().rev().take(Self::MAX_PATH_STEPS) {
             let _ = match step {
                 EncodeStep::Key(key) => write!(path, ".{key}"),
                 EncodeStep::Index(index) => write!(path, "[{index}]"),
             };
         }
-        if self.steps.len() > Self::LONGEST_PATH {
+        if self.steps.len() > Self::MAX_PATH_STEPS {
             path.push('…');
         }
         path

@@ -8,13 +8,13 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use trunkline_bridge::BridgeError;
 
-/// Creates the exception for a kind, message, code and data.
-static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+/// The function that creates the exception for a kind, message, code and data.
+static MAKE_ERROR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// Sets the function that creates exceptions.
 #[pyfunction]
 pub(crate) fn raise_with(py: Python<'_>, make: Py<PyAny>) {
-    MAKE.get_or_init(py, || make);
+    MAKE_ERROR.get_or_init(py, || make);
 }
 
 /// The exception for an error of this crate.
@@ -31,7 +31,7 @@ pub(crate) fn from_bridge(error: BridgeError) -> PyErr {
 }
 
 fn exception(py: Python<'_>, kind: &str, message: &str, code: Option<i64>, data: Option<Bound<'_, PyAny>>) -> PyErr {
-    let Some(make) = MAKE.get(py) else { return PyRuntimeError::new_err(message.to_owned()) };
+    let Some(make) = MAKE_ERROR.get(py) else { return PyRuntimeError::new_err(message.to_owned()) };
     make.bind(py).call1((kind, message, code, data)).map_or_else(|error| error, PyErr::from_value)
 }
 

@@ -14,11 +14,11 @@ use crate::descriptor;
 use crate::encode::{encode, encode_options, utf8};
 use crate::error::{contained, from_bridge, raise};
 
-/// Maximum wait without checking for signals (Ctrl-C).
-const SLICE: Duration = Duration::from_millis(100);
+/// A waiting main thread must notice Ctrl-C.
+const SIGNAL_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Maximum wait of one call; to wait longer, call again.
-const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+/// To wait longer, call again.
+const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The reply to a call if no other reply could be created.
 const UNREADABLE_CALL: &[u8] = br#"{"kind":"internal","message":"could not pass the call to Python"}"#;
@@ -300,8 +300,8 @@ fn in_slices<T: Send>(
     if found.is_some() || wait_ms == 0 {
         return Ok(found);
     }
-    let deadline = Instant::now() + Duration::from_millis(wait_ms).min(LONGEST_WAIT);
-    let mut longest = SLICE;
+    let deadline = Instant::now() + Duration::from_millis(wait_ms).min(MAX_WAIT);
+    let mut longest = SIGNAL_CHECK_INTERVAL;
     loop {
         let started = Instant::now();
         let slice = deadline.saturating_duration_since(started).min(longest);
@@ -313,8 +313,8 @@ fn in_slices<T: Send>(
             return Ok(found);
         }
         py.check_signals()?;
-        if longest == SLICE && !on_main_thread(py)? {
-            longest = LONGEST_WAIT;
+        if longest == SIGNAL_CHECK_INTERVAL && !on_main_thread(py)? {
+            longest = MAX_WAIT;
         }
     }
 }

@@ -13,7 +13,7 @@ from typing import Any
 
 from typing_extensions import Self
 
-from support import DEADLINE, environment
+from support import TIMEOUT, environment
 
 MODERN = "2026-07-28"
 _SINCE = {"elicitation": "2025-06-18"}
@@ -62,7 +62,7 @@ class Peer:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
         )
         # A wait for a server that hangs ends when the server is killed.
-        self._watchdog = threading.Timer(DEADLINE, self._process.kill)
+        self._watchdog = threading.Timer(TIMEOUT, self._process.kill)
         self._watchdog.start()
 
     @property

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 REVISIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
-DEADLINE = 30.0
+TIMEOUT = 30.0
 # Redis is for Linux and its kin; `cargo xtask test` installs it there.
 SHARED_STORES = ["sqlite", *(["redis"] if sys.platform == "linux" else [])]
 
@@ -68,12 +68,12 @@ def named(value: object) -> str:
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
     """Runs one test on its own event loop; nothing may take longer than the deadline."""
-    return asyncio.run(asyncio.wait_for(coroutine, DEADLINE))
+    return asyncio.run(asyncio.wait_for(coroutine, TIMEOUT))
 
 
 async def until(condition: Callable[[], object], what: str) -> None:
     """Waits until the condition holds."""
-    end = time.monotonic() + DEADLINE
+    end = time.monotonic() + TIMEOUT
     while not condition():
         assert time.monotonic() < end, f"waited in vain for {what}"
         await asyncio.sleep(0.005)
@@ -109,7 +109,7 @@ def redis() -> Generator[str]:
     command = ["redis-server", "--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
-        end = time.monotonic() + DEADLINE
+        end = time.monotonic() + TIMEOUT
         while True:
             try:
                 socket.create_connection(("127.0.0.1", port), 1).close()
@@ -140,7 +140,7 @@ class Lifeline:
 
     def __init__(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self._listener.settimeout(DEADLINE)
+        self._listener.settimeout(TIMEOUT)
         # To be put at the start of the child's program.
         self.source = (
             "import socket\n"
@@ -152,7 +152,7 @@ class Lifeline:
     def wait_for_the_start(self) -> None:
         """Returns when the child has connected."""
         self._held, _ = self._listener.accept()
-        self._held.settimeout(DEADLINE)
+        self._held.settimeout(TIMEOUT)
         assert self._held.recv(1) == b"x"
 
     def wait_for_the_end(self) -> None:
@@ -175,5 +175,5 @@ class Lifeline:
 def finish(command: list[str], *, text: str = "") -> subprocess.CompletedProcess[str]:
     """Runs a program to its end."""
     return subprocess.run(
-        command, input=text, capture_output=True, text=True, timeout=DEADLINE, env=environment(), check=False
+        command, input=text, capture_output=True, text=True, timeout=TIMEOUT, env=environment(), check=False
     )

@@ -28,7 +28,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.testclient import TestClient
 
-from support import DEADLINE, REVISIONS, Heard, environment, run, until
+from support import REVISIONS, TIMEOUT, Heard, environment, run, until
 from trunkline import (
     Client,
     Context,
@@ -650,7 +650,7 @@ def check_processes(folder: Path, command: list[str], bind: str) -> None:
     finally:
         program.terminate()
         try:
-            said, _ = program.communicate(timeout=DEADLINE)
+            said, _ = program.communicate(timeout=TIMEOUT)
         except subprocess.TimeoutExpired:
             program.kill()
             said, _ = program.communicate()
@@ -717,7 +717,7 @@ def test_a_signal_lets_tasks_and_the_lifespan_of_a_mounted_server_finish(
     try:
         run(begin())
         program.terminate()
-        said, _ = program.communicate(timeout=DEADLINE)
+        said, _ = program.communicate(timeout=TIMEOUT)
     finally:
         program.kill()
     ends = [line for line in said.splitlines() if line.endswith("has ended")]

@@ -14,7 +14,7 @@ import weakref
 
 import pytest
 
-from support import DEADLINE, REVISIONS, Heard, ignore, run, until
+from support import REVISIONS, TIMEOUT, Heard, ignore, run, until
 from trunkline import (
     CancelledError,
     Client,
@@ -288,7 +288,7 @@ def test_a_removed_feature_completes_its_calls_and_is_then_released() -> None:
     server, go_on = Server("test", version="1", max_threads=1), threading.Event()
 
     def work() -> str:
-        go_on.wait(DEADLINE)
+        go_on.wait(TIMEOUT)
         return "done"
 
     async def check() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from support import DEADLINE, Lifeline, environment, run, script
+from support import TIMEOUT, Lifeline, environment, run, script
 from trunkline import (
     Client,
     ClosedError,
@@ -356,7 +356,7 @@ def test_a_blocking_client_that_is_closed_while_it_connects(tmp_path: Path) -> N
         with pytest.raises(InvalidArgumentError, match="connecting"):
             client.connect()
         client.close(0)
-        thread.join(DEADLINE)
+        thread.join(TIMEOUT)
         lifeline.wait_for_the_end()
     (error,) = failed
     assert isinstance(error, ClosedError)

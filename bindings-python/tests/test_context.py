@@ -21,7 +21,7 @@ import pydantic
 import pytest
 from fastapi import FastAPI
 
-from support import DEADLINE, REVISIONS, environment, run, script, until
+from support import REVISIONS, TIMEOUT, environment, run, script, until
 from test_asgi import serving
 from trunkline import (
     Auth,
@@ -146,7 +146,7 @@ def test_two_concurrent_blocking_users_in_memory() -> None:
     @server.tool
     def in_a_thread() -> str:
         before = user.get()
-        met.wait(DEADLINE)
+        met.wait(TIMEOUT)
         return f"{before} {user.get()}"
 
     @server.tool
@@ -168,7 +168,7 @@ def test_two_concurrent_blocking_users_in_memory() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(DEADLINE)
+        thread.join(TIMEOUT)
     assert wrong == [] and not any(thread.is_alive() for thread in threads)
 
 
@@ -1004,7 +1004,7 @@ def test_closing_a_listener_ends_an_opening_that_takes_long() -> None:
     async def lifespan(_server: Server) -> AsyncGenerator[None]:
         log.append("opening")
         try:
-            await asyncio.sleep(DEADLINE)
+            await asyncio.sleep(TIMEOUT)
         except asyncio.CancelledError:
             log.append("cancelled")
             raise
@@ -1026,7 +1026,7 @@ def test_closing_a_listener_ends_an_opening_that_takes_long() -> None:
 def test_the_process_ends_while_a_lifespan_is_open(tmp_path: Path) -> None:
     source = SERVES.replace("await server.run_async({arguments})", "await server.serve('http', port=0).start()")
     command = script(tmp_path, source.replace("{before}", ""))
-    ended = subprocess.run(command, text=True, env=environment(), capture_output=True, timeout=DEADLINE, check=True)
+    ended = subprocess.run(command, text=True, env=environment(), capture_output=True, timeout=TIMEOUT, check=True)
     assert (ended.stdout.splitlines(), ended.stderr) == (["open", "after"], "")
 
 
@@ -1073,7 +1073,7 @@ def test_sigterm_closes_the_lifespan(tmp_path: Path, arguments: str) -> None:
                 child.stdin.flush()
                 assert '"id":1' in child.stdout.readline()
             child.send_signal(signal.SIGTERM)
-            assert child.wait(DEADLINE) == 0
+            assert child.wait(TIMEOUT) == 0
             lines = (child.stdout.read() + child.stderr.read()).splitlines()
             assert [line for line in lines if "serving http://" not in line] == ["close", "after"]
         finally:

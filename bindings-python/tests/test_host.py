@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from support import DEADLINE, environment, run, script, until
+from support import TIMEOUT, environment, run, script, until
 from trunkline import (
     Client,
     ClosedError,
@@ -219,7 +219,7 @@ def test_a_handler_is_cancelled_with_its_call() -> None:
         async def think(_: ElicitRequest) -> ElicitResult[Any]:
             begun.set()
             try:
-                await asyncio.sleep(DEADLINE)
+                await asyncio.sleep(TIMEOUT)
             except asyncio.CancelledError:
                 cancelled.set()
                 raise
@@ -245,7 +245,7 @@ def test_handlers_run_on_the_loop_of_their_client() -> None:
         async with Client(server) as first:
             await first.list_tools()
             ready.set()
-            await asyncio.to_thread(over.wait, DEADLINE)
+            await asyncio.to_thread(over.wait, TIMEOUT)
 
     async def ask() -> None:
         client, loops = Client(server, revision="2025-11-25"), [asyncio.get_running_loop()]
@@ -263,7 +263,7 @@ def test_handlers_run_on_the_loop_of_their_client() -> None:
     thread = threading.Thread(target=run, args=(serve(),))
     thread.start()
     try:
-        assert ready.wait(DEADLINE)
+        assert ready.wait(TIMEOUT)
         run(ask())
     finally:
         over.set()
@@ -317,7 +317,7 @@ def test_a_blocking_client_runs_handlers_on_the_waiting_thread(tmp_path: Path, r
 
     assert callable(fill_in)
     with client:
-        assert client.call_tool("greet", timeout=DEADLINE).text == "accept {'name': 'Your name?'}"
+        assert client.call_tool("greet", timeout=TIMEOUT).text == "accept {'name': 'Your name?'}"
         assert "file:///a" in client.call_tool("where").text
     assert threads == [threading.current_thread().name]
     with pytest.raises(InvalidArgumentError, match="ordinary functions"):
@@ -461,7 +461,7 @@ def test_a_subscription_of_a_blocking_client() -> None:
 def test_requests_and_notifications_without_a_dedicated_method() -> None:
     async def test() -> None:
         async with Client(asking(), revision="2025-11-25") as client:
-            listed = await client.request("tools/list", {}, timeout=DEADLINE)
+            listed = await client.request("tools/list", {}, timeout=TIMEOUT)
             assert listed["tools"]
             client.notify("notifications/roots/list_changed")
             with pytest.raises(ProtocolError):

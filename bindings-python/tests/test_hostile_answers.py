@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from support import DEADLINE, finish, run, script
+from support import TIMEOUT, finish, run, script
 from support import environment as child_environment
 from trunkline import Client, InternalError, ToolError, TrunklineError
 
@@ -129,7 +129,7 @@ def test_any_response_of_a_server_leads_to_a_result_or_a_typed_error() -> None:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=DEADLINE,
+        timeout=TIMEOUT,
         check=False,
     )
     assert done.returncode == 0 and "outcomes" in done.stdout, done.stderr

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from support import DEADLINE, REVISIONS, Heard, environment, ignore, run, script, until
+from support import REVISIONS, TIMEOUT, Heard, environment, ignore, run, script, until
 from test_calls import Slow
 from trunkline import (
     AuthorizationRequiredError,
@@ -73,7 +73,7 @@ def test_http_05_a_server_listens_on_loopback_by_default() -> None:
 
 def probe(listener: Listener, path: str) -> int:
     """The status of a probe, over a separate connection."""
-    connection = http.client.HTTPConnection("127.0.0.1", listener.port, timeout=DEADLINE)
+    connection = http.client.HTTPConnection("127.0.0.1", listener.port, timeout=TIMEOUT)
     try:
         connection.request("GET", path, headers={"Host": "10.0.0.7"})
         return connection.getresponse().status
@@ -92,7 +92,7 @@ def test_probes_of_a_closing_server() -> None:
             assert [await asyncio.to_thread(probe, listener, path) for path in ("/healthz", "/readyz")] == [200, 200]
             call = asyncio.ensure_future(client.call_tool("later"))
             await until(slow.started.is_set, "the handler")
-            closing = asyncio.ensure_future(listener.close(DEADLINE))
+            closing = asyncio.ensure_future(listener.close(TIMEOUT))
             status = 200
             while status == 200:
                 # A connection of the very moment may end before its request is read.
@@ -352,7 +352,7 @@ def test_foreign_hosts_are_refused_unless_allowed() -> None:
 def test_clients_behind_a_trusted_proxy_have_a_share_per_address() -> None:
     def status(url: str, client: str) -> int:
         address = urlsplit(url)
-        connection = http.client.HTTPConnection(address.netloc, timeout=DEADLINE)
+        connection = http.client.HTTPConnection(address.netloc, timeout=TIMEOUT)
         try:
             headers = {
                 "Content-Type": "application/json",
@@ -410,7 +410,7 @@ def test_signals_shut_the_server_down_gracefully(tmp_path: Path, number: signal.
             with SyncClient(child.stdout.readline().strip()) as client:
                 assert client.call_tool("echo", {"message": "hi"}).text == "hi"
             child.send_signal(number)
-            assert child.wait(DEADLINE) == 0
+            assert child.wait(TIMEOUT) == 0
             assert (child.stdout.read(), child.stderr.read()) == ("ended\n", "")
         finally:
             child.kill()
@@ -442,7 +442,7 @@ asyncio.run(serve_both())
         try:
             assert [child.stdout.readline() for _ in range(3)] == ["ready\n"] * 3
             child.terminate()
-            assert child.wait(DEADLINE) == 0
+            assert child.wait(TIMEOUT) == 0
         finally:
             child.kill()
 
@@ -453,7 +453,7 @@ def test_run_prints_its_url_once(tmp_path: Path, is_logged: bool) -> None:
     source = "from trunkline import Server\nServer('test', version='1').run('http', port=0)\n"
     command = script(tmp_path, set_up + source)
     with subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True) as child:
-        watch = threading.Timer(DEADLINE, child.kill)
+        watch = threading.Timer(TIMEOUT, child.kill)
         watch.start()
         try:
             assert child.stderr is not None
@@ -492,7 +492,7 @@ def test_a_second_signal_does_not_wait(tmp_path: Path) -> None:
     with child:
         try:
             run(check())
-            assert child.wait(DEADLINE) == -signal.SIGTERM
+            assert child.wait(TIMEOUT) == -signal.SIGTERM
         finally:
             child.kill()
 

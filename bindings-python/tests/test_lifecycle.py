@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import trunkline
-from support import DEADLINE, REVISIONS, environment, finish, script, until
+from support import REVISIONS, TIMEOUT, environment, finish, script, until
 from test_stdio import ECHO
 from trunkline import Client, ClosedError, InvalidArgumentError, Server
 
@@ -345,4 +345,4 @@ def test_closed_clients_and_servers_leave_nothing_behind(place: str, tmp_path: P
         # Some of them end a moment after the close.
         await until(lambda: all(map(operator.le, held(), before)), f"no more than {before}")
 
-    asyncio.run(asyncio.wait_for(check(), 4 * DEADLINE))
+    asyncio.run(asyncio.wait_for(check(), 4 * TIMEOUT))

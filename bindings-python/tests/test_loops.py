@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from support import DEADLINE, Heard, run, until
+from support import TIMEOUT, Heard, run, until
 from test_calls import Slow
 from trunkline import Client, Context, ElicitResult, InvalidArgumentError, Server, SyncClient
 from trunkline._internal.port import bell
@@ -44,12 +44,12 @@ def served_elsewhere(server: Server, how: str) -> Generator[threading.Event]:
     async def serve() -> None:
         async with Client(server) if how == "client" else server.serve("http", port=0):
             ready.set()
-            await asyncio.to_thread(done.wait, DEADLINE)
+            await asyncio.to_thread(done.wait, TIMEOUT)
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()), name="elsewhere")
     thread.start()
     try:
-        assert ready.wait(DEADLINE)
+        assert ready.wait(TIMEOUT)
         yield done
     finally:
         done.set()
@@ -105,7 +105,7 @@ def test_a_request_that_is_cancelled_while_the_loop_of_its_client_is_busy() -> N
         return "answered"
 
     async def never(_request: object) -> ElicitResult[Any]:
-        await asyncio.sleep(DEADLINE)
+        await asyncio.sleep(TIMEOUT)
         return ElicitResult("decline")
 
     async def check() -> None:
@@ -268,7 +268,7 @@ def test_a_dropped_port_is_freed(monkeypatch: pytest.MonkeyPatch) -> None:
     port = weakref.ref(server._bind())
     del server
     gc.collect()
-    end = time.monotonic() + DEADLINE
+    end = time.monotonic() + TIMEOUT
     while port() is not None or not before.issuperset(threading.enumerate()):
         assert time.monotonic() < end, threading.enumerate()
         gc.collect()

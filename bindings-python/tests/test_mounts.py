@@ -30,7 +30,7 @@ TABLE: list[dict[str, Any]] = json.loads(
 )
 PATH = "/api/v1/mcp"
 # More than the buffers of sockets hold.
-LARGE = 8_000_000
+LARGE_BYTES = 8_000_000
 BOTH = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 
 App = Callable[[Any, Any, Any], Coroutine[Any, Any, None]]
@@ -106,11 +106,11 @@ class Site:
         @self.server.tool
         async def large(*, ctx: Context) -> str:
             await ctx.progress(1)
-            return "x" * LARGE
+            return "x" * LARGE_BYTES
 
         @self.server.tool
         async def fills(*, ctx: Context) -> str:
-            await ctx.progress(1, total=2, message="x" * LARGE)
+            await ctx.progress(1, total=2, message="x" * LARGE_BYTES)
             return await waits(ctx=ctx)
 
         @self.server.tool
@@ -207,7 +207,7 @@ async def stuck_reader(site: Site, row: dict[str, Any]) -> Seen:
         await until(lambda: not site.connections, "its end")
         others = await site.others()
         cut = await stuck.reader.read(-1)
-        assert b" 200 " in cut[:20] and len(cut) < LARGE
+        assert b" 200 " in cut[:20] and len(cut) < LARGE_BYTES
         stuck.leave()
         seen = {"response": "given up", "others": others}
         if row["tool"] == "fills":
@@ -224,7 +224,7 @@ async def slow_reader(site: Site, row: dict[str, Any]) -> Seen:
             read, last = read + len(chunk), (last + chunk)[-5:]
             await asyncio.sleep(0.04)
         slow.leave()
-        return {"response": "complete" if read > LARGE and last == b"0\r\n\r\n" else f"cut after {read} bytes"}
+        return {"response": "complete" if read > LARGE_BYTES and last == b"0\r\n\r\n" else f"cut after {read} bytes"}
 
 
 async def slow_body(site: Site, row: dict[str, Any]) -> Seen:
@@ -240,8 +240,8 @@ async def slow_body(site: Site, row: dict[str, Any]) -> Seen:
 
 async def body_beyond_the_limit(site: Site, row: dict[str, Any]) -> Seen:
     async with site.serving():
-        large = await site.raw(row["tool"], send=0, length=2 * LARGE)
-        large.writer.write(b" " * LARGE)
+        large = await site.raw(row["tool"], send=0, length=2 * LARGE_BYTES)
+        large.writer.write(b" " * LARGE_BYTES)
         status = (await large.reader.readline()).split()[1]
         large.leave()
         return {"status": int(status), "started": site.started.is_set()}

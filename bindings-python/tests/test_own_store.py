@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from support import DEADLINE, run
+from support import TIMEOUT, run
 from trunkline import BusyError, Client, InvalidArgumentError, Server, Store, StoredEntry, StoreError, check_store
 
 
@@ -69,7 +69,7 @@ class Awaited:
         await asyncio.sleep(0)
         if self.fault == "silence":
             try:
-                await asyncio.sleep(DEADLINE)
+                await asyncio.sleep(TIMEOUT)
             except asyncio.CancelledError:
                 self.cancelled += 1
                 raise
@@ -184,7 +184,7 @@ def test_a_store_failure_is_a_typed_error_and_other_calls_continue(
                 await client.start_task("report")
             assert (await client.call_tool("echo", {"text": "hi"})).text == "hi"
             store.fault = None
-            end = time.monotonic() + DEADLINE
+            end = time.monotonic() + TIMEOUT
             while True:  # a store that has failed is left alone for a while
                 try:
                     task = await client.start_task("report")

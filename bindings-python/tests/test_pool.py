@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from support import DEADLINE, run, until
+from support import TIMEOUT, run, until
 from trunkline import Client, Server
 from trunkline._internal.port.pool import Pool
 
@@ -29,10 +29,10 @@ class Together:
 
     def drain(self, _lane: str, _max: int, _wait_ms: int) -> list[Any]:
         if hasattr(self._seen, "once"):
-            self.over.wait(DEADLINE)
+            self.over.wait(TIMEOUT)
         else:
             self._seen.once = True
-            self._first.wait(DEADLINE)
+            self._first.wait(TIMEOUT)
         return []
 
 
@@ -54,7 +54,7 @@ def test_idle_threads_do_not_all_end_at_once() -> None:
             for _ in range(8):
                 pool._spawn()
             threads = [*pool._threads]
-        end = time.monotonic() + DEADLINE
+        end = time.monotonic() + TIMEOUT
         while sum(thread.is_alive() for thread in threads) > 1:
             assert time.monotonic() < end, "nobody ends"
             time.sleep(0)
@@ -63,7 +63,7 @@ def test_idle_threads_do_not_all_end_at_once() -> None:
         assert pool._threads == pool._waiting == {left}
         pool.stop()
         port.over.set()
-        left.join(DEADLINE)
+        left.join(TIMEOUT)
 
 
 class Blocking:
@@ -80,14 +80,14 @@ class Blocking:
         with self._lock:
             number = next(self._left, None)
         if number is None:
-            self.over.wait(DEADLINE)
+            self.over.wait(TIMEOUT)
             return []
         return [("call", number, 0, 0, "", None, 0, 0)]
 
     def cancelled(self, _ticket: int) -> bool:
         with self._lock:
             self.begun += 1
-        self.over.wait(DEADLINE)
+        self.over.wait(TIMEOUT)
         return True
 
 
@@ -102,7 +102,7 @@ def test_a_hundred_calls_that_wait_have_threads_after_a_few_stalls(monkeypatch: 
     monkeypatch.setattr(time, "sleep", count)
     pool = Pool(cast("Any", port), None)
     pool.start()
-    end = time.monotonic() + DEADLINE
+    end = time.monotonic() + TIMEOUT
     while port.begun < 100:
         assert time.monotonic() < end, f"{port.begun} calls have begun"
         sleep(0.001)
@@ -149,7 +149,7 @@ def test_a_call_that_was_cancelled_while_it_waited_for_a_thread_does_not_run() -
     @server.tool
     def work(name: str) -> str:
         begun.append(name)
-        go_on.wait(DEADLINE)
+        go_on.wait(TIMEOUT)
         return name
 
     async def check() -> None:

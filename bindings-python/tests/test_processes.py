@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from support import DEADLINE, environment, finish, script
+from support import TIMEOUT, environment, finish, script
 from trunkline import SyncClient
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
@@ -226,7 +226,7 @@ def http_server(program: str, *arguments: str) -> Generator[str]:
         assert process.stdout is not None
         yield process.stdout.readline().strip()
         process.send_signal(signal.SIGTERM)
-        assert process.wait(DEADLINE) == 0
+        assert process.wait(TIMEOUT) == 0
     finally:
         process.kill()
         process.communicate()

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from raw import MODERN, Peer
-from support import DEADLINE, REVISIONS, Lifeline, environment, finish, run, script
+from support import REVISIONS, TIMEOUT, Lifeline, environment, finish, run, script
 from trunkline import (
     Client,
     ClosedError,
@@ -176,7 +176,7 @@ def test_a_server_at_a_terminal_says_that_it_is_waiting(tmp_path: Path) -> None:
     with subprocess.Popen(
         command, env=environment(), stdin=child, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
-        watch = threading.Timer(DEADLINE, process.kill)
+        watch = threading.Timer(TIMEOUT, process.kill)
         watch.start()
         try:
             assert process.stderr is not None and b"standard input, which is a terminal" in process.stderr.readline()
@@ -351,7 +351,7 @@ def test_a_tool_that_blocks_the_interpreter_does_not_outlive_the_input_or_a_sign
             server.stdin.close()
         else:
             server.terminate()
-        server.wait(DEADLINE)
+        server.wait(TIMEOUT)
     finally:
         server.kill()
         server.wait()
@@ -397,7 +397,7 @@ def test_signals_shut_the_server_down_gracefully(tmp_path: Path, number: signal.
             child.stdin.flush()
             assert b'"id":1' in child.stdout.readline()
             child.send_signal(number)
-            assert child.wait(DEADLINE) == 0
+            assert child.wait(TIMEOUT) == 0
             assert child.stderr.read() == b""
         finally:
             child.kill()

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from support import DEADLINE, SHARED_STORES, environment, free_port, run, script, shared_store
+from support import SHARED_STORES, TIMEOUT, environment, free_port, run, script, shared_store
 from trunkline import BusyError, Client, InvalidArgumentError, ProtocolError, Server
 
 WORKER = """
@@ -73,7 +73,7 @@ def process_and_url(folder: Path, store: str) -> Generator[tuple[subprocess.Pope
 def post(url: str, session: str, method: str, params: dict[str, Any]) -> tuple[int, str, dict[str, Any]]:
     """Status, session and message of the response to a legacy request."""
     address = urlsplit(url)
-    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=DEADLINE)
+    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=TIMEOUT)
     headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     try:
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
@@ -134,7 +134,7 @@ def test_tasks_of_a_process_that_is_shutting_down_get_the_drain_deadline(tmp_pat
     with process_and_url(tmp_path, store) as (process, one), worker(tmp_path, store) as other:
         short, long = run(begin(one))
         process.send_signal(signal.SIGTERM)
-        process.wait(DEADLINE)
+        process.wait(TIMEOUT)
         run(read(other, short, long))
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from support import DEADLINE, REVISIONS, Heard, environment, run, script
+from support import REVISIONS, TIMEOUT, Heard, environment, run, script
 from test_calls import Slow
 from test_stdio import ECHO
 from trunkline import (
@@ -253,7 +253,7 @@ def test_changes_arrive_while_a_method_runs() -> None:
     with SyncClient(slow.server, on_tools_changed=lambda: changes.append("changed")) as client:
         client.list_tools()
         slow.server.add_tool(slow.later, name="late")
-        end = time.monotonic() + DEADLINE
+        end = time.monotonic() + TIMEOUT
         while not changes and time.monotonic() < end:
             client.list_tools()
             time.sleep(0.01)
@@ -356,6 +356,6 @@ with SyncClient({server!r}) as client:
             time.sleep(0.2)
             child.send_signal(signal.SIGINT)
             assert child.stdout.readline() == "interrupted fine\n"
-            assert child.wait(DEADLINE) == 0
+            assert child.wait(TIMEOUT) == 0
         finally:
             child.kill()

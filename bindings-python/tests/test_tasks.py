@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from raw import MODERN, Peer, Refused
-from support import DEADLINE, REVISIONS, script
+from support import REVISIONS, TIMEOUT, script
 from trunkline import InvalidArgumentError, Server
 
 TASKS = """
@@ -104,7 +104,7 @@ def peer(folder: Path, revision: str, **capabilities: Any) -> Peer:
 
 def until(client: Peer, task: str, *wanted: str) -> dict[str, Any]:
     """The task when its status is one of those."""
-    end = time.monotonic() + DEADLINE
+    end = time.monotonic() + TIMEOUT
     while (told := client.once("tasks/get", taskId=task))["status"] not in wanted:
         assert time.monotonic() < end, told
         time.sleep(0.02)
@@ -112,7 +112,7 @@ def until(client: Peer, task: str, *wanted: str) -> dict[str, Any]:
 
 
 def until_step(client: Peer, step: str) -> None:
-    end = time.monotonic() + DEADLINE
+    end = time.monotonic() + TIMEOUT
     while step not in client.call("all_steps"):
         assert time.monotonic() < end, f"{step} does not come"
         time.sleep(0.02)

@@ -15,8 +15,8 @@ from .port.scope import CallScope
 from .requests import request_json
 from .schema.jsonable import passed
 
-# How long one wait lasts. The core enforces the timeout of each request.
-_WAIT_MS: Final = 60_000
+# Longer waits are repeated. The core enforces the timeout of each request.
+_MAX_WAIT_MS: Final = 60_000
 # Yield to the event loop after this many progress reports or log messages.
 _MESSAGES_IN_A_ROW: Final = 16
 _messages = count(1)
@@ -119,7 +119,7 @@ class SyncCall(Call):
         port, json = self._port, {**json, "wait": True}
         with port.span(self._ticket, json) as span:
             ticket = span.ticket = port.send(self._ticket, json, None)
-            while (reply := port.native.wait(ticket, _WAIT_MS)) is None:
+            while (reply := port.native.wait(ticket, _MAX_WAIT_MS)) is None:
                 pass
             return result_of(*reply)
 

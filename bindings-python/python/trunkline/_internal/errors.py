@@ -29,7 +29,7 @@ class Suspended(BaseException):
 
 
 # The end of the core's message, before that of the exception of a lifespan.
-UNOPENED: Final = "the lifespan of the server could not be opened: "
+LIFESPAN_FAILURE: Final = "the lifespan of the server could not be opened: "
 
 # The latest exceptions raised by credential functions and lifespans, by the ends of the messages of
 # the errors that result from them.
@@ -52,7 +52,7 @@ def result_of(ok: bool, body: Any) -> Any:
     """Return the body of a reply; raise its error, or the exception of a lifespan, if it failed."""
     if not ok:
         error = from_object(body)
-        raise (UNOPENED in str(error) and error.__cause__) or error
+        raise (LIFESPAN_FAILURE in str(error) and error.__cause__) or error
     return body
 
 
@@ -65,7 +65,7 @@ def error_of(kind: str, message: str, code: int | None, data: Any) -> kinds.Trun
     if kind in kinds.FACTS:
         error = kinds.FACTS[kind](message, data)
         number: int | None = getattr(errno, error.code or "", None) if isinstance(error, kinds.TransportError) else None
-        if kind == kinds.AuthorizationRequiredError.kind or UNOPENED in message:
+        if kind == kinds.AuthorizationRequiredError.kind or LIFESPAN_FAILURE in message:
             error.__cause__ = next((cause for end, cause in reversed(tuple(_causes)) if message.endswith(end)), None)
         elif number is not None:
             # The subclass for the errno, such as ConnectionRefusedError.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .calls import Call
 
 _PACKAGE: Final = __name__.partition(".")[0]
-_HOOK: Final = "an on_error callback"
+_ERROR_CALLBACK: Final = "an on_error callback"
 
 
 class InvalidArguments(ValueError):
@@ -69,10 +69,10 @@ def report(context: Call, error: BaseException, subject: str, otherwise: str) ->
     named = {fact: value for fact, value in known.items() if value}  # a verification has neither
     log.error("%s failed", " ".join(named.values()) or otherwise, exc_info=where, extra=named)
     for hook in context._port.error_hooks:
-        with logged(subject, _HOOK, (BaseException,)):  # the caller must get a response
+        with logged(subject, _ERROR_CALLBACK, (BaseException,)):  # the caller must get a response
             told = hook(error, context)
             if hasattr(told, "__await__"):
-                context._port.finish(finished(cast("Awaitable[object]", told), subject, _HOOK))
+                context._port.finish(finished(cast("Awaitable[object]", told), subject, _ERROR_CALLBACK))
 
 
 @contextmanager

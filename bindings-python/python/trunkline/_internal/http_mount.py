@@ -24,12 +24,12 @@ Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 
-_GONE: Final = "the client has disconnected"
-_UNREAD: Final = "the client has read nothing for the write timeout"
+_DISCONNECTED_REASON: Final = "the client has disconnected"
+_WRITE_TIMEOUT_REASON: Final = "the client has read nothing for the write timeout"
 # The default of the option, in seconds.
 _WRITE_TIMEOUT: Final = 60.0
-# How many functions around that of the web server are looked into.
-_MOST_WRAPPERS: Final = 32
+# The functions around that of the web server are looked into.
+_MAX_WRAPPERS: Final = 32
 
 
 class ASGIApp:
@@ -168,7 +168,7 @@ class ASGIApp:
 
         def give_up() -> None:
             if not exchange.ended:
-                port.cancel(ticket, _UNREAD)
+                port.cancel(ticket, _WRITE_TIMEOUT_REASON)
             _disconnect(receive)
 
         async def send_in_time(message: Message) -> None:
@@ -183,7 +183,7 @@ class ASGIApp:
             await _respond(port, ticket, exchange, _for_version(send_in_time, scope))
         finally:
             if not exchange.ended:
-                port.cancel(ticket, _GONE)
+                port.cancel(ticket, _DISCONNECTED_REASON)
             if not feeding.done():
                 feeding.cancel()
                 await wait({feeding})
@@ -234,7 +234,7 @@ def _disconnect(receive: Receive) -> None:
         if callable(abort := getattr(transport, "abort", None)):
             abort()
             return
-        if len(functions) < _MOST_WRAPPERS:
+        if len(functions) < _MAX_WRAPPERS:
             functions += _wrapped_by(function)
 
 
@@ -271,7 +271,7 @@ async def _feed(port: Port, ticket: int, receive: Receive) -> None:
         except Exception:  # noqa: BLE001 - frameworks raise their own errors for a client that has disconnected
             message = {"type": "http.disconnect"}
         if message["type"] == "http.disconnect":
-            port.cancel(ticket, _GONE)
+            port.cancel(ticket, _DISCONNECTED_REASON)
             return
         if wanted:
             more: bool = message.get("more_body", False)

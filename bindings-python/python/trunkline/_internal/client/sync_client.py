@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from ..port.port import Port
 
-# How often a waiting call looks for the core's log records (the core enforces timeouts) ...
-_WAIT_MS: Final = 1000
-# ... and for events that a callback receives.
-_CALLBACK_MS: Final = 20
+# A waiting call delivers the core's log records (the core enforces timeouts) ...
+_LOG_POLL_INTERVAL_MS: Final = 1000
+# ... and events, if a callback receives them.
+_CALLBACK_POLL_INTERVAL_MS: Final = 20
 
 
 class SyncClient(Connected, SyncOperations):
@@ -130,9 +130,9 @@ class SyncClient(Connected, SyncOperations):
     def _wait(self, port: BlockingPort, ticket: int, with_progress: bool = False) -> Any:
         """Return the result of a request or an open, delivering events while waiting."""
         has_callbacks = with_progress or self._on_notification or self._listeners or self._handlers
-        look_ms = _CALLBACK_MS if has_callbacks else _WAIT_MS
+        poll_ms = _CALLBACK_POLL_INTERVAL_MS if has_callbacks else _LOG_POLL_INTERVAL_MS
         try:
-            while (reply := port.native.wait(ticket, look_ms)) is None:
+            while (reply := port.native.wait(ticket, poll_ms)) is None:
                 self._drain(port)
             self._drain(port, to_the_end=with_progress)
         except BaseException:  # such as Ctrl-C, or a callback that raised

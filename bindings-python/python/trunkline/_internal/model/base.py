@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Final, cast
 invalid: type[ValueError] = ValueError
 
 # Thirty years.
-_LONGEST: Final = 1e9
+_MAX_SECONDS: Final = 1e9
 
-# Models that consist of secrets, which must not get into logs and tracebacks.
-_SECRET: Final = frozenset(
+# Models of nothing but secrets, which must not get into logs and tracebacks.
+_SECRET_MODELS: Final = frozenset(
     {"Credentials", "GivenHeaders", "LoadedCredentials", "Redirect", "ServerDefaults", "Token", "TokenRequest"}
 )
 
@@ -33,7 +33,7 @@ class Model:
     __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        if type(self).__name__ in _SECRET:
+        if type(self).__name__ in _SECRET_MODELS:
             return f"<{type(self).__name__}>"
         names = [name for base in type(self).__mro__ for name in getattr(base, "__slots__", ())]
         values = {name: value for name in names if (value := getattr(self, name)) not in (None, False)}
@@ -157,7 +157,7 @@ def checked_time(name: str, seconds: float) -> float:
     # NaN compares as false, so this rejects it too.
     if not isinstance(seconds, (int, float)) or not seconds >= 0:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise invalid(f"{name} must be a number of seconds, 0 or more, not {seconds!r}")
-    return min(seconds, _LONGEST)
+    return min(seconds, _MAX_SECONDS)
 
 
 def seconds_of(json: Mapping[str, Any], name: str) -> float | None:
@@ -173,7 +173,7 @@ def seconds_of(json: Mapping[str, Any], name: str) -> float | None:
     try:
         return ms / 1000
     except OverflowError:
-        return math.copysign(_LONGEST, ms > 0 or -1)
+        return math.copysign(_MAX_SECONDS, ms > 0 or -1)
 
 
 def ms_of(name: str, seconds: float) -> int:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from .events import Events
 
 
-# How often a waiting thread checks whether it is still needed.
-_LOOK_MS: Final = 1000
+# A waiting thread checks whether it is still needed.
+_CHECK_INTERVAL_MS: Final = 1000
 
 
 class SocketBell:
@@ -102,7 +102,7 @@ class ThreadBell:
                 del rung
                 # Until the loop has drained the queue, the queue would only report the same events
                 # again.
-                while not self._go_on.wait(_LOOK_MS / 1000) and port() is not None:
+                while not self._go_on.wait(_CHECK_INTERVAL_MS / 1000) and port() is not None:
                     pass
             if port() is None:
                 return
@@ -112,9 +112,9 @@ class ThreadBell:
             return False
         native = rung.native
         del rung
-        end = time.monotonic() + _LOOK_MS / 1000
+        end = time.monotonic() + _CHECK_INTERVAL_MS / 1000
         try:
-            native.drain("queue", 0, _LOOK_MS)
+            native.drain("queue", 0, _CHECK_INTERVAL_MS)
         except TrunklineError:
             self._closed = True
         return time.monotonic() < end

@@ -12,9 +12,9 @@ from .port import Port
 if TYPE_CHECKING:
     from .scope import CallScope
 
-# Events per batch, and batches in a row: more than can precede a reply.
-_BATCH: Final = 256
-_BATCHES: Final = 200
+# Together, more events than can precede a reply.
+_BATCH_SIZE: Final = 256
+_MAX_BATCHES: Final = 200
 
 
 class BlockingPort(Port):
@@ -31,12 +31,12 @@ class BlockingPort(Port):
 
     def handle_events(self) -> None:
         """Handle the pending events. Only one thread may do so at a time, to keep them in order."""
-        for _ in range(_BATCHES):
-            events = self.native.drain("queue", _BATCH, 0)
+        for _ in range(_MAX_BATCHES):
+            events = self.native.drain("queue", _BATCH_SIZE, 0)
             self._events.extend(events)
             while self._events:
                 self._dispatch(*self._events.popleft())
-            if len(events) < _BATCH:
+            if len(events) < _BATCH_SIZE:
                 return
 
     def answer_requests(self) -> None:

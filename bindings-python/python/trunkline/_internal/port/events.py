@@ -34,8 +34,8 @@ _T = TypeVar("_T")
 # A call may be caused on another port: that of a server that mounts this one.
 _ports: Final[weakref.WeakValueDictionary[int, Events]] = weakref.WeakValueDictionary()
 
-# Events per batch. Between batches, the loop can run other tasks.
-_BATCH: Final = 256
+# Between batches, the loop can run other tasks.
+_BATCH_SIZE: Final = 256
 
 
 class Handler(Protocol):
@@ -106,7 +106,7 @@ class Events:
         events: list[Any] = []
         if loop is not None and loop is self._running_loop() and not self._disposed:
             try:
-                events = self.native.drain("queue", _BATCH, 0)
+                events = self.native.drain("queue", _BATCH_SIZE, 0)
             except TrunklineError:
                 pass  # belongs to another process
         ending: BaseException | None = None
@@ -120,7 +120,7 @@ class Events:
                 ending = error
         if ending is not None:
             raise ending
-        if loop is not None and loop is self.loop and len(events) == _BATCH:
+        if loop is not None and loop is self.loop and len(events) == _BATCH_SIZE:
             loop.call_soon(self.drain, done)  # the bell only rings when the queue was empty before
         elif done is not None:
             done()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # Added to the core's deadline before the host stops waiting for it. The core waits for a lifespan
 # to close, for at most 30 seconds.
-GRACE: Final = 40.0
+GRACE_PERIOD: Final = 40.0
 
 
 def current_loop() -> AbstractEventLoop:
@@ -150,7 +150,7 @@ class Lifecycle(Events):
         try:
             with suppress(TrunklineError):  # already closed, or the parent process's port: nothing to wait for
                 self.native.close(0, round(deadline * 1000))
-                await asyncio.wait({self._stopped, *self._hooks}, timeout=deadline + GRACE)
+                await asyncio.wait({self._stopped, *self._hooks}, timeout=deadline + GRACE_PERIOD)
         finally:
             self.dispose()
 
@@ -187,7 +187,7 @@ class Lifecycle(Events):
         """
         with suppress(TrunklineError):  # already closed, or the parent process's port
             self.native.close(0, round(deadline * 1000))
-            while events := self.native.drain("queue", 4096, round((deadline + GRACE) * 1000)):
+            while events := self.native.drain("queue", 4096, round((deadline + GRACE_PERIOD) * 1000)):
                 for event in events:
                     if event[0] in (LOG, TELEMETRY):
                         self._dispatch(*event)

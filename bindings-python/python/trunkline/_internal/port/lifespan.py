@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
 from .._generated.waist import RESULT
-from ..errors import UNOPENED, ClosedError, keep_cause
+from ..errors import LIFESPAN_FAILURE, ClosedError, keep_cause
 from .log import logger
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Lifespan:
                 raise  # the loop ends
             if not closing.done():
                 message = str(error) or type(error).__name__
-                keep_cause(f"{UNOPENED}{message}", error)
+                keep_cause(f"{LIFESPAN_FAILURE}{message}", error)
                 port.native.fail(ticket, {"kind": "internal", "message": message})
                 return
             self.failure = error

@@ -17,8 +17,8 @@ T = TypeVar("T")
 # A function that returns an awaitable, whether it cleans up, and its outcome.
 Job: TypeAlias = tuple[Callable[[], Awaitable[Any]], bool, Future[Any]]
 
-# How often to check whether the call was cancelled or the loop has ended.
-_LOOK: Final = 0.1
+# A waiting thread checks whether the call was cancelled or the loop has ended.
+_CHECK_INTERVAL: Final = 0.1
 
 
 class LoopSide:
@@ -51,7 +51,7 @@ class LoopSide:
         """
         done: Future[T] = Future()
         self._hand((make, cleans_up, done))
-        while not wait([done], _LOOK).done:
+        while not wait([done], _CHECK_INTERVAL).done:
             if self._loop.is_closed() or (self._task is not None and self._task.done()):
                 raise ClosedError("the event loop of the call is closed")
             if not cleans_up and not self._is_cancelled and self._native.cancelled(self._ticket):

@@ -18,9 +18,9 @@ from .events import Events
 # Idle threads end after this time, except for the last one.
 _IDLE_MS: Final = 10_000
 # Handlers that wait can be many; handlers that compute compete for the processors.
-_LIMIT: Final = 128
+_MAX_THREADS: Final = 128
 # If no handler returns for this long, all of them are waiting, and more threads help.
-_STALL: Final = 0.001
+_STALL_TIMEOUT: Final = 0.001
 
 
 class Pool:
@@ -33,7 +33,7 @@ class Pool:
         # Weak, because threads without work must not keep an unused port alive.
         self._port = weakref.ref(port)
         self._native = port.native
-        self.limit: int = limit or _LIMIT
+        self.limit: int = limit or _MAX_THREADS
         self._enough = min(self.limit, 32, (os.cpu_count() or 1) + 4)
         self._taken = 0
         self._has_reserve = False
@@ -81,7 +81,7 @@ class Pool:
         this = threading.current_thread()
         while True:
             taken = self._taken
-            time.sleep(_STALL)
+            time.sleep(_STALL_TIMEOUT)
             with self._lock:
                 stuck = self._taken == taken
                 if stuck or self._waiting or self._stopping:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import TrunklineError, result_of
 from ..schema.jsonable import passed
-from .lifecycle import GRACE, Lifecycle
+from .lifecycle import GRACE_PERIOD, Lifecycle
 from .scope import CallScope
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class Port(Lifecycle):
         if end.get_loop().is_closed():  # nothing can complete it
             end = self._ends[handle] = self.here().create_future()
         self._close(handle, deadline)
-        await asyncio.wait({end}, timeout=deadline + GRACE)
+        await asyncio.wait({end}, timeout=deadline + GRACE_PERIOD)
         self._ends.pop(handle, None)
 
     def _start_pool(self, json: dict[str, Any]) -> None:

@@ -81,7 +81,7 @@ _COUNTED = {"string": "Length", "array": "Items", "object": "Properties"}
 _NUMBERS = frozenset({"integer", "number"})
 _TEXTS = frozenset({"string"})
 # re.UNICODE, which every string pattern has.
-_NO_FLAGS = 32
+_DEFAULT_FLAGS = 32
 _NUMERIC = {
     "gt": "exclusiveMinimum",
     "ge": "minimum",
@@ -102,7 +102,7 @@ def _collect(item: Any, schema: Mapping[str, Any], found: dict[str, Any]) -> Non
             found[prefix + _COUNTED[kind]] = _checked(name, value, int, "a whole number")
     if (value := getattr(item, "pattern", None)) is not None:
         _kind(schema, "pattern", _TEXTS, "text")
-        if getattr(value, "flags", _NO_FLAGS) != _NO_FLAGS:
+        if getattr(value, "flags", _DEFAULT_FLAGS) != _DEFAULT_FLAGS:
             raise TypeError("pattern: JSON Schema does not support regex flags")
         found["pattern"] = _checked("pattern", getattr(value, "pattern", value), str, "a regular expression")
     if getattr(item, "deprecated", None):

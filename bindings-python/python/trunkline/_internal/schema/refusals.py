@@ -11,8 +11,7 @@ Path: TypeAlias = "tuple[str | int, ...]"
 # The exceptions by which converters reject a value.
 REFUSALS: Final = (TypeError, ValueError, LookupError, ArithmeticError)
 
-# Maximum number of reported problems.
-_MOST: Final = 3
+_MAX_ISSUES: Final = 3
 
 T = TypeVar("T")
 
@@ -57,7 +56,7 @@ def refusal(error: Exception, value: Any, *start: str) -> tuple[str, str]:
         path, value, error = (*path, error.step), error.item, error.error
     issues: list[tuple[Path, str]] = [((), str(error).strip() or type(error).__name__)]
     if type(error).__module__.startswith("pydantic") and hasattr(error, "errors"):
-        issues = _issues(cast("Any", error).errors(include_url=False), value)[:_MOST]
+        issues = _issues(cast("Any", error).errors(include_url=False), value)[:_MAX_ISSUES]
     placed = [(_pointer((*path, *inner)), reason) for inner, reason in issues]
     return placed[0] if len(placed) == 1 else ("", "; ".join(f"{place}: {reason}" for place, reason in placed))
 

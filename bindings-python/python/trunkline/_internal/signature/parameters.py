@@ -23,8 +23,8 @@ from .docstrings import read_docstring
 if TYPE_CHECKING:
     from inspect import Parameter
 
-# Maximum depth of nested dependencies.
-_DEEPEST: Final = 32
+# Dependencies may depend on others.
+_MAX_DEPTH: Final = 32
 
 
 class Parameters:
@@ -168,7 +168,7 @@ class Planner(NamedTuple):
         path = " -> ".join([*self.within, where])
         # Compare identities, because functions made by one factory share a name. Limit the depth,
         # because an annotation that creates new functions would recurse forever.
-        if any(maker is function for maker in self.makers) or len(self.makers) > _DEEPEST:
+        if any(maker is function for maker in self.makers) or len(self.makers) > _MAX_DEPTH:
             raise InvalidArgumentError(f"{path}: circular dependency")
         dependency = Dependency(function)
         parameters = _parameters(function, path)

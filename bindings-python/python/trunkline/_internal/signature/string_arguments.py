@@ -43,7 +43,7 @@ class TextArgument:
         self.title: str | None = schema.get("title")
         self.description: str | None = schema.get("description")
         if structures:
-            form = _native.to_json({key: value for key, value in schema.items() if key not in _ABOUT}).decode()
+            form = _native.to_json({key: value for key, value in schema.items() if key not in _ANNOTATIONS}).decode()
             self.description = f"{self.description or ''} As JSON: {form}".lstrip()
         self.is_required = given.is_required
         self._make = given.make
@@ -130,7 +130,7 @@ def _item(annotation: Any) -> Any:
 
 _STRUCTURES: Final = frozenset({"array", "object"})
 # The members of a schema that are shown separately.
-_ABOUT: Final = frozenset({"title", "description", "default"})
+_ANNOTATIONS: Final = frozenset({"title", "description", "default"})
 
 
 def _types(schema: Schema, inherited: Mapping[str, Schema] | None = None) -> set[str]:
