@@ -18,9 +18,9 @@ use crate::port::{Port, trunkline_port};
 use crate::requests::{PreparedRequest, trunkline_request_options};
 use crate::server::trunkline_server;
 
-/// Time for a custom transport to close after its client was freed, as after a client of Rust was
+/// A custom transport may take this long after its client was freed, as after a client of Rust was
 /// dropped.
-const TRANSPORT_CLOSE_MS: u64 = 2_000;
+const TRANSPORT_CLOSE_TIMEOUT_MS: u64 = 2_000;
 
 /// A connection to a server. Its functions may be used on any thread. Free it with
 /// `trunkline_client_free`.
@@ -144,7 +144,7 @@ impl Drop for trunkline_client {
             return;
         }
         let closing = open.closing_transport();
-        let deadline_ms = if closing.is_some() { TRANSPORT_CLOSE_MS } else { 0 };
+        let deadline_ms = if closing.is_some() { TRANSPORT_CLOSE_TIMEOUT_MS } else { 0 };
         port.replace(*handle, closing);
         let _ = self.connection.start_close(deadline_ms);
         port.detach_all_of(*handle);

@@ -38,9 +38,9 @@ mod unix {
     /// servers.
     static PROCESS: AtomicU32 = AtomicU32::new(0);
     /// The number of handlers that may be using the servers.
-    static HANDLERS: AtomicUsize = AtomicUsize::new(0);
+    static RUNNING_HANDLERS: AtomicUsize = AtomicUsize::new(0);
     /// The handler that the core installed before ours, if any.
-    static BEFORE: AtomicUsize = AtomicUsize::new(0);
+    static PREVIOUS_HANDLER: AtomicUsize = AtomicUsize::new(0);
 
     /// While this lives, signals stop a server.
     pub(crate) struct SignalHandlers<'a> {
@@ -62,7 +62,7 @@ mod unix {
         pub(crate) fn share_with(&self, take: impl FnOnce()) {
             if let Some(signal) = self.handled.first() {
                 take();
-                BEFORE.store(handler_of(*signal).unwrap_or_default(), Ordering::SeqCst);
+                PREVIOUS_HANDLER.store(handler_of(*signal).unwrap_or_default(), Ordering::SeqCst);
             }
         }
     }
@@ -74,7 +74,7 @@ mod unix {
                 SIGNALS.into_iter().for_each(restore);
             }
             // A handler running on another thread finishes shortly.
-            while HANDLERS.load(Ordering::SeqCst) > 0 {
+            while RUNNING_HANDLERS.load(Ordering::SeqCst) > 0 {
                 std::thread::yield_now();
             }
         }
@@ -98,7 +98,7 @@ mod unix {
 
     /// Removes the handler unless the program has replaced it.
     fn restore(signal: c_int) {
-        let ours = [handler(), exit_at_once as *const () as sighandler_t, BEFORE.load(Ordering::SeqCst)];
+        let ours = [handler(), exit_at_once as *const () as sighandler_t, PREVIOUS_HANDLER.load(Ordering::SeqCst)];
         if handler_of(signal).is_some_and(|now| now != SIG_DFL && ours.contains(&now)) {
             set_handler(signal, SIG_DFL, 0);
         }
@@ -111,7 +111,7 @@ mod unix {
             unsafe { libc::raise(signal) };
             return;
         }
-        HANDLERS.fetch_add(1, Ordering::SeqCst);
+        RUNNING_HANDLERS.fetch_add(1, Ordering::SeqCst);
         // SAFETY: if it is not null, the server runs, and its `SignalHandlers` waits for this
         // handler.
         let running = STOPS.iter().filter_map(|stop| unsafe { stop.load(Ordering::SeqCst).as_ref() });
@@ -125,7 +125,7 @@ mod unix {
                 set_handler(signal, exit_at_once as *const () as sighandler_t, SA_RESTART);
             });
         }
-        HANDLERS.fetch_sub(1, Ordering::SeqCst);
+        RUNNING_HANDLERS.fetch_sub(1, Ordering::SeqCst);
     }
 
     extern "C" fn exit_at_once(signal: c_int) {

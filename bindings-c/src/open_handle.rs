@@ -14,9 +14,9 @@ use crate::server_requests::ServerRequestHandlers;
 pub type trunkline_notification_callback =
     Option<unsafe extern "C" fn(method: *const trunkline_str, params: *const trunkline_str, user_data: *mut c_void)>;
 
-/// How long after a deadline the core may report the end. It waits 30 seconds for a lifespan to
+/// The core may report the end this long after a deadline: it waits 30 seconds for a lifespan to
 /// close.
-const GRACE_MS: u64 = 40_000;
+const GRACE_PERIOD_MS: u64 = 40_000;
 
 #[derive(Default)]
 pub(crate) struct OpenHandle {
@@ -93,7 +93,7 @@ pub(crate) fn close(opened: &[Arc<Opened>], deadline_ms: u64) -> Result<(), Fail
     port.check_may_wait()?;
     let mut refused = None;
     open.retain(|opened| opened.start_close(deadline_ms).map_err(|failure| _ = refused.get_or_insert(failure)).is_ok());
-    let closed = port.run_until(deadline_after(deadline_ms.saturating_add(GRACE_MS)), |look| {
+    let closed = port.run_until(deadline_after(deadline_ms.saturating_add(GRACE_PERIOD_MS)), |look| {
         // While another thread has the turn, only the core knows that they have ended.
         let has_ended = |it: &&Arc<Opened>| it.open.is_closed() || look.is_last && !port.core.is_open(it.handle);
         open.iter().all(has_ended).then_some(())

@@ -27,11 +27,11 @@ use crate::telemetry::{
 };
 use crate::waiting::WaitingThreads;
 
-/// Maximum time to sleep before checking again.
-const LONGEST_SLEEP: Duration = Duration::from_secs(3600);
+/// A waiting thread checks its condition at least this often.
+const MAX_SLEEP: Duration = Duration::from_secs(3600);
 
 /// The number under which the port's log and telemetry receivers are registered.
-const LOG: u64 = 0;
+const LOG_RECEIVER: u64 = 0;
 
 /// The ports by number. A call may be caused on another port: that of a server that mounts this
 /// one's server.
@@ -182,7 +182,7 @@ impl Port {
             reported_changes: AtomicUsize::new(0),
             dispatch_must_return: AtomicBool::new(false),
         });
-        port.state.lock().receivers.insert(LOG, Arc::new(LogReceiver(None)));
+        port.state.lock().receivers.insert(LOG_RECEIVER, Arc::new(LogReceiver(None)));
         let mut ports = PORTS.lock();
         ports.retain(|(_, port)| port.strong_count() > 0);
         ports.push((port.core.number(), Arc::downgrade(&port)));
@@ -374,11 +374,11 @@ impl Port {
             }
             ran = look.ran;
             drop(turn);
-            let left = deadline.map_or(LONGEST_SLEEP, |deadline| deadline.saturating_duration_since(Instant::now()));
+            let left = deadline.map_or(MAX_SLEEP, |deadline| deadline.saturating_duration_since(Instant::now()));
             if left.is_zero() {
                 return Ok(None);
             }
-            self.waiting.sleep(seen, left.min(LONGEST_SLEEP));
+            self.waiting.sleep(seen, left.min(MAX_SLEEP));
         }
     }
 
@@ -575,7 +575,7 @@ pub unsafe extern "C" fn trunkline_port_on_log(
     destructor: trunkline_destructor,
 ) -> trunkline_result {
     let callback = Callback::new(callback, user_data, destructor);
-    guard_result(|| handle!(port).port.attach(LOG, Arc::new(LogReceiver(callback))))
+    guard_result(|| handle!(port).port.attach(LOG_RECEIVER, Arc::new(LogReceiver(callback))))
 }
 
 /// Writes an error to the library's log, such as one from a callback that does not complete a call.

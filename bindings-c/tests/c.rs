@@ -23,18 +23,18 @@ mod credentials;
 mod forked;
 mod header;
 
-const HERE: &str = env!("CARGO_MANIFEST_DIR");
+const CRATE_DIR: &str = env!("CARGO_MANIFEST_DIR");
 const TMP: &str = env!("CARGO_TARGET_TMPDIR");
-const LIMIT: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[test]
 fn header_is_fresh() {
     let mut config =
-        cbindgen::Config::from_file(Path::new(HERE).join("cbindgen.toml")).expect("cbindgen.toml is readable");
+        cbindgen::Config::from_file(Path::new(CRATE_DIR).join("cbindgen.toml")).expect("cbindgen.toml is readable");
     let methods = include_str!("../src/generated/methods.h").replace("\r\n", "\n");
     let methods = methods.split_once("\n\n").expect("the first line says that it is generated").1;
     config.after_includes.get_or_insert_default().push_str(&format!("\n{}", methods.trim_end()));
-    let bindings = cbindgen::generate_with_config(HERE, config).expect("cbindgen understands the sources");
+    let bindings = cbindgen::generate_with_config(CRATE_DIR, config).expect("cbindgen understands the sources");
     let mut generated = Vec::new();
     bindings.write(&mut generated);
     // Some compilers for Windows read headers in the code page of the system.
@@ -48,7 +48,7 @@ fn header_is_fresh() {
         assert_eq!(long, [] as [&str; 0], "lines of more than 100 columns");
     }
     for (path, text) in [("include/trunkline.h", &arranged), ("../docs/c-functions.md", &header::page(&generated))] {
-        let path = Path::new(HERE).join(path);
+        let path = Path::new(CRATE_DIR).join(path);
         if env::var_os("TRUNKLINE_UPDATE_HEADER").is_some() {
             fs::write(&path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         }
@@ -95,7 +95,7 @@ fn every_scenario_of_the_suite_is_a_test() {
 
 #[test]
 fn examples_talk_to_each_other() {
-    let examples = Path::new(HERE).join("../examples/c");
+    let examples = Path::new(CRATE_DIR).join("../examples/c");
     let server = compile(Language::C99, &examples.join("weather_server.c"), "weather_server", Library::Shared);
     let client = compile(Language::C99, &examples.join("client.c"), "client", Library::Shared);
     let output = finish(command(&client).arg(&server));
@@ -105,7 +105,7 @@ fn examples_talk_to_each_other() {
 
 #[test]
 fn the_program_in_cpp_of_the_readme_runs() {
-    let readme = fs::read_to_string(Path::new(HERE).join("README.md")).expect("the README is readable");
+    let readme = fs::read_to_string(Path::new(CRATE_DIR).join("README.md")).expect("the README is readable");
     let program = readme.split_once("```cpp\n").and_then(|(_, rest)| rest.split("```").next());
     let source = Path::new(TMP).join("readme.cpp");
     fs::write(&source, program.expect("the README has a program in C++")).expect("the program can be written");
@@ -115,7 +115,8 @@ fn the_program_in_cpp_of_the_readme_runs() {
 
 #[test]
 fn the_header_for_cpp_works() {
-    let program = compile(Language::Cxx17, &Path::new(HERE).join("tests/c/wrapper.cpp"), "wrapper", Library::Shared);
+    let program =
+        compile(Language::Cxx17, &Path::new(CRATE_DIR).join("tests/c/wrapper.cpp"), "wrapper", Library::Shared);
     let output = finish(&mut command(program));
     assert!(output.status.success(), "{}", told(&output));
     // The records of a port without a callback for them: each on a line, with one prefix.
@@ -126,7 +127,7 @@ fn the_header_for_cpp_works() {
 
 #[test]
 fn readme_compiles() {
-    let readme = fs::read_to_string(Path::new(HERE).join("README.md")).expect("the README is readable");
+    let readme = fs::read_to_string(Path::new(CRATE_DIR).join("README.md")).expect("the README is readable");
     let blocks: Vec<&str> = readme.split("```c\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(blocks.len() >= 2, "the README shows how to use the library");
     let source = Path::new(TMP).join("readme.c");
@@ -199,7 +200,7 @@ fn installing_again_leaves_the_libraries_of_running_programs_alone() {
 #[cfg(unix)]
 #[test]
 fn the_static_library_links() {
-    let suite = Path::new(HERE).join("tests/c/suite.c");
+    let suite = Path::new(CRATE_DIR).join("tests/c/suite.c");
     let program = compile(Language::C99, &suite, "suite_static", Library::Static);
     run(&program, "memory_call");
 }
@@ -361,7 +362,7 @@ fn cmake_finds_the_library_where_it_is_installed() {
 static PREFIX: LazyLock<PathBuf> = LazyLock::new(|| {
     if env::var_os("TRUNKLINE_PREBUILT").is_none() {
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.args(["build", "--quiet", "--package", "trunkline-c"]).current_dir(HERE);
+        cargo.args(["build", "--quiet", "--package", "trunkline-c"]).current_dir(CRATE_DIR);
         if !cfg!(debug_assertions) {
             cargo.arg("--release");
         }
@@ -376,11 +377,12 @@ fn install() -> PathBuf {
     prefix
 }
 
-static SUITE_C99: LazyLock<PathBuf> =
-    LazyLock::new(|| compile(Language::C99, &Path::new(HERE).join("tests/c/suite.c"), "suite_c99", Library::Shared));
+static SUITE_C99: LazyLock<PathBuf> = LazyLock::new(|| {
+    compile(Language::C99, &Path::new(CRATE_DIR).join("tests/c/suite.c"), "suite_c99", Library::Shared)
+});
 
 static SUITE_CXX17: LazyLock<PathBuf> = LazyLock::new(|| {
-    compile(Language::Cxx17, &Path::new(HERE).join("tests/c/suite.c"), "suite_cxx17", Library::Shared)
+    compile(Language::Cxx17, &Path::new(CRATE_DIR).join("tests/c/suite.c"), "suite_cxx17", Library::Shared)
 });
 
 #[derive(Clone, Copy)]
@@ -458,10 +460,10 @@ fn command(program: impl AsRef<OsStr>) -> Command {
 }
 
 /// If set, the command that starts the scenarios of the suite, such as `valgrind`.
-const RUNNER: &str = "TRUNKLINE_C_RUNNER";
+const RUNNER_VARIABLE: &str = "TRUNKLINE_C_RUNNER";
 
 fn run(suite: &Path, scenario: &str) {
-    let output = match env::var(RUNNER) {
+    let output = match env::var(RUNNER_VARIABLE) {
         Ok(runner) => {
             let mut words = runner.split_whitespace();
             let mut checked = command(words.next().expect("the runner is a command"));
@@ -489,9 +491,9 @@ fn finish(command: &mut Command) -> Output {
     let (stdout, stderr) = (read(child.stdout.take()), read(child.stderr.take()));
     let begin = Instant::now();
     // Valgrind takes twenty times as long, and more where threads take turns.
-    let limit = if env::var_os(RUNNER).is_some() { LIMIT * 20 } else { LIMIT };
+    let timeout = if env::var_os(RUNNER_VARIABLE).is_some() { TEST_TIMEOUT * 20 } else { TEST_TIMEOUT };
     let mut ended = None;
-    while ended.is_none() && begin.elapsed() < limit {
+    while ended.is_none() && begin.elapsed() < timeout {
         thread::sleep(Duration::from_millis(5));
         ended = child.try_wait().expect("the program can be waited for");
     }
@@ -501,7 +503,7 @@ fn finish(command: &mut Command) -> Output {
     let status = child.wait().expect("the program can be waited for");
     let [stdout, stderr] = [stdout, stderr].map(|reader| reader.join().expect("reading ends"));
     let output = Output { status, stdout, stderr };
-    assert!(ended.is_some(), "{command:?} did not end within {limit:?}\n{}", told(&output));
+    assert!(ended.is_some(), "{command:?} did not end within {timeout:?}\n{}", told(&output));
     output
 }
 

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use crate::edge::failure::{Failure, trunkline_error};
 
 thread_local! {
-    static LAST: RefCell<Last> = const { RefCell::new(Last { failure: None, lent: None }) };
+    static LAST_ERROR: RefCell<Last> = const { RefCell::new(Last { failure: None, lent: None }) };
 }
 
 struct Last {
@@ -17,13 +17,13 @@ struct Last {
 
 pub(crate) fn keep(failure: Failure) {
     // A thread that is ending has no thread-local storage.
-    let _ = LAST.try_with(|last| last.borrow_mut().failure = Some(failure));
+    let _ = LAST_ERROR.try_with(|last| last.borrow_mut().failure = Some(failure));
 }
 
 /// The last failure of this thread as an error; valid until the next call on this thread. NULL if
 /// there was none.
 pub(crate) fn lend() -> *const trunkline_error {
-    let lent = LAST.try_with(|last| {
+    let lent = LAST_ERROR.try_with(|last| {
         let mut last = last.borrow_mut();
         if let Some(failure) = last.failure.take() {
             last.lent = Some(Box::new(failure.into_error()));

@@ -10,7 +10,7 @@ use std::{fs, process, thread};
 
 use serde_json::{Value, json};
 
-use super::{LIMIT, SUITE_C99, TMP, command, finish, told};
+use super::{SUITE_C99, TEST_TIMEOUT, TMP, command, finish, told};
 
 const TOKEN: &str = "Bearer issued";
 
@@ -35,7 +35,7 @@ fn serve() -> (String, Seen) {
 
 /// One request of a connection, and its response.
 fn answer(mut stream: TcpStream, origin: &str, seen: &Seen) -> io::Result<()> {
-    stream.set_read_timeout(Some(LIMIT))?;
+    stream.set_read_timeout(Some(TEST_TIMEOUT))?;
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut lines = Vec::new();
     loop {
@@ -154,7 +154,7 @@ fn a_token_in_redis_is_used_by_the_next_program() {
     let _redis = Redis(started.expect("redis-server is needed: `cargo xtask test` installs it on Debian"));
     let (address, begin) = (format!("127.0.0.1:{port}"), Instant::now());
     while TcpStream::connect(&address).is_err() {
-        assert!(begin.elapsed() < LIMIT, "redis-server does not listen");
+        assert!(begin.elapsed() < TEST_TIMEOUT, "redis-server does not listen");
         thread::sleep(Duration::from_millis(20));
     }
     connect_twice(&format!("redis://{address}"));

@@ -2,7 +2,7 @@
  * program's web server is played by the scenario. */
 
 /* More than the buffers of sockets hold. */
-#define MOUNTED_LARGE 8000000
+#define MOUNTED_LARGE_BYTES 8000000
 #define MOUNTED_AT "/api/v1/mcp"
 
 /* The received part of a response. */
@@ -68,10 +68,10 @@ static void mount_waits(trunkline_call *call, void *user_data) {
 }
 
 static char *mount_letters(trunkline_str *text) {
-  char *letters = (char *)malloc(MOUNTED_LARGE);
+  char *letters = (char *)malloc(MOUNTED_LARGE_BYTES);
   CHECK(letters != NULL);
-  memset(letters, 'x', MOUNTED_LARGE);
-  text->data = letters, text->len = MOUNTED_LARGE;
+  memset(letters, 'x', MOUNTED_LARGE_BYTES);
+  text->data = letters, text->len = MOUNTED_LARGE_BYTES;
   return letters;
 }
 
@@ -215,7 +215,7 @@ static void mount_slow_reader(mount_site *site, const char *tool) {
   }
   CHECK(seen.result == TRUNKLINE_OK);
   trunkline_http_exchange_free(seen.exchange);
-  snprintf(site->seen, sizeof site->seen, "{\"response\":\"%s\"}", seen.length > MOUNTED_LARGE ? "complete" : "cut");
+  snprintf(site->seen, sizeof site->seen, "{\"response\":\"%s\"}", seen.length > MOUNTED_LARGE_BYTES ? "complete" : "cut");
 }
 
 static void mount_slow_body(mount_site *site, const char *tool) {
@@ -238,7 +238,7 @@ static void mount_body_beyond_the_limit(mount_site *site, const char *tool) {
   char spaces[65536];
   memset(spaces, ' ', sizeof spaces);
   mount_begin(site, &seen, "POST", MOUNTED_AT, tool, "");
-  for (; wanted && passed < (size_t)20 * MOUNTED_LARGE; passed += sizeof spaces)
+  for (; wanted && passed < (size_t)20 * MOUNTED_LARGE_BYTES; passed += sizeof spaces)
     OK(trunkline_http_body(seen.exchange, spaces, sizeof spaces, false, &wanted, &error));
   CHECK(!wanted);
   mount_finish(site, &seen);
