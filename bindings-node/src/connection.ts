@@ -13,7 +13,7 @@ import type { Schema } from "./schema/convert.js";
 import { CallScope } from "./scope.js";
 import { Server } from "./server.js";
 import { Handlers } from "./server-requests.js";
-import { longestTimer } from "./times.js";
+import { maxTimerMs } from "./times.js";
 import { expectation } from "./tool-results.js";
 
 /** A program to start that serves over its stdin and stdout; also an entry of `mcpServers`. */
@@ -140,7 +140,7 @@ export class Connection extends OpenHandle implements RequestSender {
     const close = async (deadlineMs: number): Promise<void> => {
       this.#closing = true;
       // Requests in flight keep the event loop alive, so the timer need not.
-      await Promise.race([Promise.allSettled(this.#inFlight), sleep(Math.min(deadlineMs, longestTimer), undefined, { ref: false })]);
+      await Promise.race([Promise.allSettled(this.#inFlight), sleep(Math.min(deadlineMs, maxTimerMs), undefined, { ref: false })]);
       await this.close(0);
     };
     return { type: "memory", server: server.connectInMemory({ close, end: this.end }) };

@@ -48,7 +48,7 @@ export const unopened = "the lifespan of the server could not be opened: ";
  * the errors that result from them.
  */
 const causes: { end: string; thrown: unknown }[] = [];
-const mostCauses = 8;
+const maxCauses = 8;
 
 /**
  * Keeps a value thrown by a callback as the cause of errors whose message ends with `end`. The core
@@ -56,7 +56,7 @@ const mostCauses = 8;
  */
 export function keepCause(end: string, thrown: unknown): void {
   causes.unshift({ end, thrown });
-  causes.length = Math.min(causes.length, mostCauses);
+  causes.length = Math.min(causes.length, maxCauses);
 }
 
 /** The messages of errors received from a peer, which are passed on without the code. */
@@ -139,9 +139,9 @@ export function invalid(message: string, cause?: unknown): InvalidArgumentError 
   return new InvalidArgumentError(message, cause === undefined ? {} : { cause });
 }
 
-/** Maximum number of errors to describe in a chain of causes, which may be circular. */
-const mostErrors = 8;
-const mostCharacters = 16_384;
+/** A chain of causes may be circular. */
+const maxErrors = 8;
+const maxCharacters = 16_384;
 
 /**
  * Describes an error for the log. Peers only see it with the server option `debug`. Contains only
@@ -151,18 +151,18 @@ export function describe(error: unknown): string {
   const texts: string[] = [];
   const left = [error];
   try {
-    while (left.length > 0 && texts.length < mostErrors) {
+    while (left.length > 0 && texts.length < maxErrors) {
       const next = left.shift();
       texts.push(textOf(next));
       if (!isError(next)) continue;
       if (next.cause !== undefined) left.push(next.cause);
-      if (next instanceof AggregateError) left.push(...(next.errors as unknown[]).slice(0, mostErrors));
+      if (next instanceof AggregateError) left.push(...(next.errors as unknown[]).slice(0, maxErrors));
     }
   } catch {
     return "the thrown value cannot be read";
   }
   const text = texts.join("\ncaused by: ");
-  return text.length > mostCharacters ? `${text.slice(0, mostCharacters)}…` : text;
+  return text.length > maxCharacters ? `${text.slice(0, maxCharacters)}…` : text;
 }
 
 function textOf(thrown: unknown): string {

@@ -4,10 +4,10 @@ import { writeStderr } from "./log.js";
 import { port } from "./port.js";
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
-/** Time for handlers to return after their calls were cancelled. */
-const cancelledMs = 500;
-/** Time for child processes to end with the server. */
-const childrenMs = 2000;
+/** Handlers have this long to return after their calls were cancelled. */
+const cancelTimeoutMs = 500;
+/** Child processes have this long to end with the server. */
+const childExitTimeoutMs = 2000;
 /** A child process keeps the event loop alive, and so do its pipes. */
 const ofChildren = ["ProcessWrap", "PipeWrap"];
 /** The signal handlers of everything that serves in the foreground, which one signal ends. */
@@ -63,8 +63,8 @@ export function exitUnlessSettled(): void {
   };
   setTimeout(() => {
     if (port().calls.ignoring.size > 0) exit("handlers");
-  }, cancelledMs).unref();
-  setTimeout(() => setInterval(lookAtChildren, cancelledMs).unref(), childrenMs).unref();
+  }, cancelTimeoutMs).unref();
+  setTimeout(() => setInterval(lookAtChildren, cancelTimeoutMs).unref(), childExitTimeoutMs).unref();
 }
 
 function children(): string[] {

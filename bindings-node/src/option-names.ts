@@ -53,9 +53,9 @@ function unknownOption(name: string, known: readonly string[]): InvalidArgumentE
 }
 
 /** Many names begin with a shorter one. */
-const short = 5;
+const maxShortName = 5;
 
 /** Returns the name that was probably meant by a misspelt one. */
 function nearest(name: string, known: readonly string[]): string | undefined {
-  return native().nearest(name, known) ?? known.find((known) => known.length > short && name.startsWith(known));
+  return native().nearest(name, known) ?? known.find((known) => known.length > maxShortName && name.startsWith(known));
 }

@@ -21,9 +21,9 @@ import { Telemetry, telemetryApi } from "./telemetry.js";
 import { nextTurn } from "./times.js";
 
 /** Events per turn of the event loop. Timers and sockets are served before the next turn. */
-const batch = 512;
-/** Maximum time that process exit waits for the port to close. */
-const exitMs = 2000;
+const batchSize = 512;
+/** Process exit waits for the port to close. */
+const exitTimeoutMs = 2000;
 
 /** The owner of an open handle: a listener or a connection. */
 export interface HandleOwner {
@@ -166,7 +166,7 @@ export class Port {
   }
 
   readonly #receive = (): void => {
-    const events = this.core.drain(batch, 0);
+    const events = this.core.drain(batchSize, 0);
     for (const event of events) {
       try {
         this.#dispatch(event);
@@ -175,7 +175,7 @@ export class Port {
         logError(`an event failed: ${describe(error)}`, error);
       }
     }
-    if (events.length === batch) nextTurn(this.#drain);
+    if (events.length === batchSize) nextTurn(this.#drain);
   };
 
   #dispatch([kind, ticket, handle, ok, name, body, cause]: Event): void {
@@ -208,10 +208,10 @@ export class Port {
   /** Closes the port at process exit. The event loop has ended, so this blocks. */
   #exit(): void {
     try {
-      const end = Date.now() + exitMs;
+      const end = Date.now() + exitTimeoutMs;
       this.core.close(0, 0);
-      for (let left = exitMs; left > 0; left = end - Date.now()) {
-        for (const [kind, ticket, , , name, body] of this.core.drain(batch, left)) {
+      for (let left = exitTimeoutMs; left > 0; left = end - Date.now()) {
+        for (const [kind, ticket, , , name, body] of this.core.drain(batchSize, left)) {
           if (kind === EventKind.Log) log(JSON.parse(body as string) as LogRecord[]);
           // A lifespan ends with the process.
           if (kind === EventKind.Call && name === waistMethod.close) this.core.complete(ticket, Shape.Result, "{}");

@@ -36,5 +36,5 @@ export function inMilliseconds(options: object, times: readonly string[]): Recor
   return json;
 }
 
-/** Maximum time of a Node timer. A timer with a longer time fires at once. */
-export const longestTimer = 2 ** 31 - 1;
+/** A timer of Node with a longer time fires at once. */
+export const maxTimerMs = 2 ** 31 - 1;

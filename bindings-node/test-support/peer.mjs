@@ -9,7 +9,7 @@ export const handshakeRevisions = ["2024-11-05", "2025-03-26", "2025-06-18", "20
 export const modern = "2026-07-28";
 export const revisions = [...handshakeRevisions, modern];
 
-const patience = 60_000;
+const timeoutMs = 60_000;
 
 export class Peer {
   /** Everything that came without an id. */
@@ -71,7 +71,7 @@ export class Peer {
     }
     const response = new Promise((resolve, reject) => {
       if (this.#ended) throw new Error(`${method}: ${this.#ended}; stderr: ${this.stderr}`);
-      const timer = setTimeout(() => reject(new Error(`no response to ${method}; stderr: ${this.stderr}`)), patience);
+      const timer = setTimeout(() => reject(new Error(`no response to ${method}; stderr: ${this.stderr}`)), timeoutMs);
       const over = (settle) => (value) => {
         clearTimeout(timer);
         settle(value);
@@ -115,7 +115,7 @@ export class Peer {
    */
   async notified(method, test = () => true) {
     const find = () => this.notifications.find((notification) => notification.method === method && test(notification.params));
-    const end = Date.now() + patience;
+    const end = Date.now() + timeoutMs;
     for (let found = find(); ; found = find()) {
       if (found) return found.params;
       if (Date.now() > end) throw new Error(`no ${method}; there are ${JSON.stringify(this.notifications)}`);

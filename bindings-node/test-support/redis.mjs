@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "./free-port.mjs";
 import { withProcess } from "./process.mjs";
 
-const patience = 30_000;
+const startTimeoutMs = 30_000;
 
 /** Kinds of stores that processes can share. `cargo xtask test` installs Redis on Linux. */
 export const sharedStores = ["sqlite", ...(process.platform === "linux" ? ["redis"] : [])];
@@ -16,7 +16,7 @@ export async function withRedis(use) {
   const args = ["--bind", "127.0.0.1", "--port", String(port), "--save", "", "--appendonly", "no"];
   await withProcess("redis-server", args, async (child) => {
     child.stdout.resume();
-    for (const end = Date.now() + patience; ; await sleep(20)) {
+    for (const end = Date.now() + startTimeoutMs; ; await sleep(20)) {
       const socket = connect({ host: "127.0.0.1", port });
       try {
         await once(socket, "connect");

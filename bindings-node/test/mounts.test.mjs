@@ -19,7 +19,7 @@ import { Server } from "trunkline";
 const TABLE = JSON.parse(readFileSync(new URL("../../tests/mounts.json", import.meta.url), "utf8"));
 const PATH = "/api/v1/mcp";
 /** More than the buffers of sockets hold. */
-const LARGE = 8_000_000;
+const LARGE_BYTES = 8_000_000;
 
 /** How each framework serves at `PATH`. `around` is the middleware of the case, in both styles. */
 const FRAMEWORKS = {
@@ -70,10 +70,10 @@ class Site {
     this.server.registerTool("waits", {}, waits);
     this.server.registerTool("large", {}, async (_, ctx) => {
       await ctx.progress(1);
-      return "x".repeat(LARGE);
+      return "x".repeat(LARGE_BYTES);
     });
     this.server.registerTool("fills", {}, async (given, ctx) => {
-      await ctx.progress(1, 2, "x".repeat(LARGE));
+      await ctx.progress(1, 2, "x".repeat(LARGE_BYTES));
       return waits(given, ctx);
     });
     this.server.registerTool("echo", { inputSchema: { type: "object" } }, ({ text }) => text);
@@ -153,7 +153,7 @@ const PLAYS = {
     client.setEncoding("latin1").on("data", (chunk) => (read += chunk));
     await closed(client);
     assert.match(read, /^HTTP\/1.1 200 /);
-    return { response: read.length < LARGE ? "given up" : "complete", others: await site.others(), ...(tool === "fills" && { call: await site.cancelled.happened }) };
+    return { response: read.length < LARGE_BYTES ? "given up" : "complete", others: await site.others(), ...(tool === "fills" && { call: await site.cancelled.happened }) };
   },
 
   "stuck reader over HTTP/2": async (site, make, { tool, options }) => {
@@ -175,7 +175,7 @@ const PLAYS = {
       read += chunk.length;
       await sleep(30);
     }
-    return { response: response.complete && read > LARGE ? "complete" : `cut after ${read} bytes` };
+    return { response: response.complete && read > LARGE_BYTES ? "complete" : `cut after ${read} bytes` };
   },
 
   "slow body": async (site, make, { tool, options }) => {
@@ -192,9 +192,9 @@ const PLAYS = {
   "body beyond the limit": async (site, make, { tool, options }) => {
     await site.listen(make, options);
     const { headers } = call(tool);
-    const request = site.request(tool, { headers, body: { length: 2 * LARGE } });
+    const request = site.request(tool, { headers, body: { length: 2 * LARGE_BYTES } });
     const responded = once(request, "response");
-    request.write(" ".repeat(LARGE));
+    request.write(" ".repeat(LARGE_BYTES));
     const [response] = await responded;
     request.destroy();
     return { status: response.statusCode, started: await Promise.race([site.started.happened, false]) };

@@ -7,7 +7,7 @@ import { BusyError, checkStore, Client, InvalidArgumentError, Server, setLogger,
 
 import { StoreError as OtherStoreError } from "../dist/esm/index.js";
 
-const patience = 30_000;
+const timeoutMs = 30_000;
 
 /** A store that fails on demand. */
 class Kept {
@@ -17,7 +17,7 @@ class Kept {
   fault;
 
   async usable() {
-    if (this.fault === "silence") await sleep(patience, undefined, { ref: false });
+    if (this.fault === "silence") await sleep(timeoutMs, undefined, { ref: false });
     if (this.fault instanceof Error) throw this.fault;
   }
 
@@ -125,7 +125,7 @@ for (const [name, fault, reason] of [
   ["nonsense", "nonsense", "invalid return value of store_put_if: done: must be true or false, not"],
   ["silent", "silence", "it did not answer within 300ms"],
 ]) {
-  test(`a store failure is a typed error, and other calls continue: ${name}`, { timeout: patience }, async () => {
+  test(`a store failure is a typed error, and other calls continue: ${name}`, { timeout: timeoutMs }, async () => {
     const store = new Kept();
     const server = reports(store, { storeDeadline: 300 });
     const client = await Client.connect(server);

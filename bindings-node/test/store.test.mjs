@@ -11,7 +11,7 @@ import { freePort } from "../test-support/free-port.mjs";
 import { withProcess } from "../test-support/process.mjs";
 import { sharedStores, withRedis } from "../test-support/redis.mjs";
 
-const patience = 30_000;
+const timeoutMs = 30_000;
 const WORKER = `
 import { setTimeout as sleep } from "node:timers/promises";
 import { Server } from "trunkline";
@@ -39,7 +39,7 @@ async function withWorker(folder, store, use) {
   const program = join(folder, "worker.mjs");
   writeFileSync(program, WORKER);
   await withProcess(process.execPath, [program, store], async (child) => {
-    const [url] = await once(createInterface({ input: child.stdout }), "line", { signal: AbortSignal.timeout(patience) });
+    const [url] = await once(createInterface({ input: child.stdout }), "line", { signal: AbortSignal.timeout(timeoutMs) });
     await use(url, child);
   });
 }
@@ -48,7 +48,7 @@ async function withWorker(folder, store, use) {
 async function post(url, session, method, params) {
   const headers = { "content-type": "application/json", accept: "application/json, text/event-stream", ...(session && { "mcp-session-id": session }) };
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
-  const response = await fetch(url, { method: "POST", headers, body, signal: AbortSignal.timeout(patience) });
+  const response = await fetch(url, { method: "POST", headers, body, signal: AbortSignal.timeout(timeoutMs) });
   return { status: response.status, session: response.headers.get("mcp-session-id"), message: await response.json() };
 }
 
@@ -75,7 +75,7 @@ for (const kind of sharedStores) {
       const client = await Client.connect(new URL(one));
       const [short, long] = [await client.startTask("wait", { ms: 1000 }), await client.startTask("wait", { ms: 60_000 })];
       child.kill("SIGTERM");
-      await once(child, "exit", { signal: AbortSignal.timeout(patience) });
+      await once(child, "exit", { signal: AbortSignal.timeout(timeoutMs) });
       const elsewhere = await Client.connect(new URL(other));
       assert.equal((await (await elsewhere.resumeTask(short.id)).result()).text, "done");
       await assert.rejects((await elsewhere.resumeTask(long.id)).result(), (error) => {

@@ -10,7 +10,7 @@ import { outside, port } from "../port.js";
 /** The default of the option. */
 const DEFAULT_WRITE_TIMEOUT = 60_000;
 /** Longer timers fire at once. */
-const LONGEST_TIMER = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export class Mount {
   #listener: Promise<OpenHandle> | undefined;
@@ -23,7 +23,7 @@ export class Mount {
     writeTimeout: number | undefined,
     private readonly open: () => Promise<OpenHandle>,
   ) {
-    this.writeTimeout = Math.min(Math.max(writeTimeout ?? DEFAULT_WRITE_TIMEOUT, 1), LONGEST_TIMER);
+    this.writeTimeout = Math.min(Math.max(writeTimeout ?? DEFAULT_WRITE_TIMEOUT, 1), MAX_TIMER_MS);
   }
 
   /**

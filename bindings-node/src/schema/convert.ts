@@ -73,15 +73,14 @@ export function needsWrap(json: JsonObject): boolean {
   return json["type"] !== "object" && !("properties" in json);
 }
 
-/** Maximum number of issues reported at once. */
-const mostIssues = 3;
+const maxIssues = 3;
 
 /**
  * Returns the issues of a validation as a JSON pointer and a message. If there are several, the
  * message contains their paths.
  */
 export function issueOf(issues: readonly StandardSchemaV1.Issue[]): { path: string; message: string } {
-  const [first, ...others] = issues.slice(0, mostIssues).map(({ path = [], message }) => {
+  const [first, ...others] = issues.slice(0, maxIssues).map(({ path = [], message }) => {
     const keys = path.map((segment) => (typeof segment === "object" ? segment.key : segment));
     return { path: keys.map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`).join(""), message };
   });
