@@ -66,12 +66,12 @@ func (m milliseconds) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(time.Duration(m)))
 }
 
-// longest is near the longest duration, and exact as a floating-point number.
-const longest = 1<<63 - 1<<10
+// maxDuration is near the longest time.Duration, and exact as a floating-point number.
+const maxDuration = 1<<63 - 1<<10
 
 func (m *milliseconds) UnmarshalJSON(data []byte) error {
 	found, err := number[milliseconds](data)
-	*m = milliseconds(min(max(found*float64(time.Millisecond), -longest), longest))
+	*m = milliseconds(min(max(found*float64(time.Millisecond), -maxDuration), maxDuration))
 	return err
 }
 

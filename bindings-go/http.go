@@ -186,8 +186,8 @@ func (exchange *exchange) respond(started uintptr, writer http.ResponseWriter, r
 	}
 }
 
-// maxWrite is what a client must read while a write may take.
-const maxWrite = 32 << 10
+// maxWriteBytes is what a client must read while a write may take.
+const maxWriteBytes = 32 << 10
 
 // A sender writes a response to a client, which may read nothing.
 type sender struct {
@@ -203,7 +203,7 @@ type sender struct {
 
 // send writes and flushes a chunk. Between chunks, a stream may be silent for any time.
 func (sender *sender) send(chunk []byte) error {
-	for piece := range slices.Chunk(chunk, maxWrite) {
+	for piece := range slices.Chunk(chunk, maxWriteBytes) {
 		sender.allow(sender.patience)
 		if _, err := sender.writer.Write(piece); err != nil {
 			return err

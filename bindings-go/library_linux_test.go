@@ -45,13 +45,13 @@ func TestAStaticProgramIsFound(t *testing.T) {
 	}
 }
 
-// inImage is set where a test runs itself as a program in an image.
-const inImage = "TRUNKLINE_TEST_IN_IMAGE"
+// inImageVariable is set where a test runs itself as a program in an image.
+const inImageVariable = "TRUNKLINE_TEST_IN_IMAGE"
 
 // The page about deployment names the images that a program runs in.
 func TestAProgramNeedsGlibcAndLibgcc(t *testing.T) {
 	server, err := NewServer("test", "1.0.0", ServerOptions{})
-	if os.Getenv(inImage) != "" {
+	if os.Getenv(inImageVariable) != "" {
 		fmt.Println("in the image:", err)
 		return
 	}
@@ -115,7 +115,7 @@ func TestAProgramNeedsGlibcAndLibgcc(t *testing.T) {
 			}
 		}
 		run := exec.Command("/program", "-test.run=^TestAProgramNeedsGlibcAndLibgcc$")
-		run.Env = []string{inImage + "=1", libraryVariable + "=/trunkline.so"}
+		run.Env = []string{inImageVariable + "=1", libraryVariable + "=/trunkline.so"}
 		run.Dir = "/"
 		run.SysProcAttr = &syscall.SysProcAttr{Chroot: root}
 		if os.Getuid() != 0 {

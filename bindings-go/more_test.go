@@ -19,14 +19,14 @@ import (
 )
 
 // A test that hangs ends with the stacks of all goroutines.
-const longest = "60s"
+const testTimeout = "60s"
 
 // The test program is also a server, for the tests that start one.
 func TestMain(m *testing.M) {
 	if os.Getenv("TRUNKLINE_TEST_SERVER") == "" {
 		flag.Parse()
 		if given := flag.Lookup("test.timeout").Value.String(); given == "0s" || given == "10m0s" {
-			_ = flag.Set("test.timeout", longest)
+			_ = flag.Set("test.timeout", testTimeout)
 		}
 		os.Exit(m.Run())
 	}

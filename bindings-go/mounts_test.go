@@ -27,7 +27,7 @@ import (
 const (
 	mountedAt = "/api/v1/mcp"
 	// More than the buffers of sockets hold.
-	large = 8_000_000
+	largeBytes = 8_000_000
 )
 
 // frameworks serve a server at mountedAt. The middleware is that of the case; compress is what the
@@ -161,10 +161,10 @@ func newSite(t *testing.T, name string, row mountRow, around func(*mountSite) fu
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "waits"}, waits))
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "large"}, func(_ context.Context, call *trunkline.Call, _ struct{}) (string, error) {
 		call.Progress(1, 0, "")
-		return strings.Repeat("x", large), nil
+		return strings.Repeat("x", largeBytes), nil
 	}))
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "fills"}, func(ctx context.Context, call *trunkline.Call, none struct{}) (string, error) {
-		call.Progress(1, 2, strings.Repeat("x", large))
+		call.Progress(1, 2, strings.Repeat("x", largeBytes))
 		return waits(ctx, call, none)
 	}))
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "echo"}, func(_ context.Context, _ *trunkline.Call, given echoed) (string, error) {
@@ -354,7 +354,7 @@ var mountPlays = map[string]mountPlay{
 		site.await(site.ended, "the end of the handler")
 		others := site.others(site.client(false))
 		cut, _ := io.ReadAll(connection)
-		if !bytes.HasPrefix(cut, []byte("HTTP/1.1 200 ")) || len(cut) >= large {
+		if !bytes.HasPrefix(cut, []byte("HTTP/1.1 200 ")) || len(cut) >= largeBytes {
 			t.Error(len(cut), string(cut[:min(len(cut), 100)]))
 		}
 		found := seen{"response": "given up", "others": others}
@@ -394,7 +394,7 @@ var mountPlays = map[string]mountPlay{
 			}
 			time.Sleep(40 * time.Millisecond)
 		}
-		if read > large && last == "0\r\n\r\n" {
+		if read > largeBytes && last == "0\r\n\r\n" {
 			return seen{"response": "complete"}
 		}
 		return seen{"response": fmt.Sprintf("cut after %d bytes", read)}
@@ -412,8 +412,8 @@ var mountPlays = map[string]mountPlay{
 
 	"body beyond the limit": func(t *testing.T, framework string, row mountRow) seen {
 		site := newSite(t, framework, row, nil)
-		connection, _ := site.raw(row.Tool, 0, 2*large)
-		go func() { _, _ = io.WriteString(connection, strings.Repeat(" ", large)) }()
+		connection, _ := site.raw(row.Tool, 0, 2*largeBytes)
+		go func() { _, _ = io.WriteString(connection, strings.Repeat(" ", largeBytes)) }()
 		response, err := http.ReadResponse(bufio.NewReader(connection), nil)
 		if err != nil {
 			t.Fatal(err)

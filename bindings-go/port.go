@@ -131,9 +131,9 @@ func (owner *owner) until(states ...func(object uintptr) bool) <-chan struct{} {
 	return waiting
 }
 
-// endGrace is how long after a deadline the library may report an end. It waits 30 seconds for a
+// gracePeriod is how long after a deadline the library may report an end. It waits 30 seconds for a
 // lifespan to close.
-const endGrace = 40 * time.Second
+const gracePeriod = 40 * time.Second
 
 // shut closes an object with a deadline in milliseconds, and waits for its end. The function of the
 // library that waits would keep a thread for each.
@@ -144,7 +144,7 @@ func (owner *owner) shut(deadline uint64, start func(object *owner, deadline uin
 	select {
 	case <-ended:
 		return nil
-	case <-time.After(time.Duration(min(deadline, math.MaxUint32))*time.Millisecond + endGrace):
+	case <-time.After(time.Duration(min(deadline, math.MaxUint32))*time.Millisecond + gracePeriod):
 		return &Error{Kind: ErrTimeout, Message: "the close of the " + owner.what + " did not finish in time"}
 	}
 }

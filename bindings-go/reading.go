@@ -102,13 +102,13 @@ func unmarshalSlowly(text []byte, pointer any) error {
 // ownPath is that of this package, whose types are models.
 var ownPath = reflect.TypeFor[reader]().PkgPath()
 
-// maxHuge is how many numbers of an answer may be too large.
-const maxHuge = 100
+// maxHugeNumbers may be too large in one answer.
+const maxHugeNumbers = 100
 
 // unmarshalHuge decodes a model that failed to decode because of numbers that are beyond the types of
 // Go: they are the largest ones. JSON has numbers of any size.
 func unmarshalHuge(text []byte, pointer any, err error) error {
-	for range maxHuge {
+	for range maxHugeNumbers {
 		failure := new(json.UnmarshalTypeError)
 		if !errors.As(err, &failure) {
 			return err

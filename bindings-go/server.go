@@ -72,7 +72,7 @@ func (server *Server) Close(ctx context.Context) (err error) {
 		}
 		err = errors.Join(err, together(ends, func(end func(context.Context) error) error { return end(ctx) }))
 	}
-	freeing, freed := context.WithTimeout(context.Background(), endGrace)
+	freeing, freed := context.WithTimeout(context.Background(), gracePeriod)
 	go func() {
 		defer freed()
 		server.release(func(object uintptr) {

@@ -26,7 +26,7 @@ import (
 	"github.com/trunkline-mcp/trunkline/bindings-go/internal/observe"
 )
 
-const name = "github.com/trunkline-mcp/trunkline/bindings-go"
+const scopeName = "github.com/trunkline-mcp/trunkline/bindings-go"
 
 func init() { observe.Installed = &observer{} }
 
@@ -72,7 +72,7 @@ func (o *observer) Begin(parent context.Context, text []byte) context.Context {
 
 func begin(parent context.Context, kind string, part *part) context.Context {
 	kinds := map[string]trace.SpanKind{"server": trace.SpanKindServer, "client": trace.SpanKindClient}
-	ctx, _ := otel.Tracer(name).Start(parent, part.Name, trace.WithSpanKind(kinds[kind]),
+	ctx, _ := otel.Tracer(scopeName).Start(parent, part.Name, trace.WithSpanKind(kinds[kind]),
 		trace.WithTimestamp(time.UnixMicro(part.StartUs)), trace.WithAttributes(attributes(part.Attributes)...))
 	return ctx
 }
@@ -98,7 +98,7 @@ func (o *observer) End(ctx context.Context, text []byte) {
 	end(ctx, &record.part)
 	if given := record.Metric; given != nil {
 		// Meters keep the instruments that they have made.
-		histogram, err := otel.Meter(name).Float64Histogram(given.Name, metric.WithDescription(given.Description),
+		histogram, err := otel.Meter(scopeName).Float64Histogram(given.Name, metric.WithDescription(given.Description),
 			metric.WithUnit("s"), metric.WithExplicitBucketBoundaries(given.Boundaries...))
 		if err != nil {
 			otel.Handle(err)
@@ -141,9 +141,9 @@ func (o *observer) Observe(measurements func() []byte) {
 		description, unit := metric.WithDescription(one.Description), metric.WithUnit(one.Unit)
 		var err error
 		if one.Monotonic {
-			_, err = otel.Meter(name).Int64ObservableCounter(one.Name, description, unit, metric.WithInt64Callback(report))
+			_, err = otel.Meter(scopeName).Int64ObservableCounter(one.Name, description, unit, metric.WithInt64Callback(report))
 		} else {
-			_, err = otel.Meter(name).Int64ObservableUpDownCounter(one.Name, description, unit, metric.WithInt64Callback(report))
+			_, err = otel.Meter(scopeName).Int64ObservableUpDownCounter(one.Name, description, unit, metric.WithInt64Callback(report))
 		}
 		if err != nil {
 			otel.Handle(err)
