@@ -10,10 +10,10 @@ class TestMounts < TrunklineTest
   TABLE = JSON.parse(File.read(File.expand_path("../../../tests/mounts.json", __dir__))).freeze
   PATH = "/api/v1/mcp"
   # More than the buffers of sockets hold.
-  LARGE = 8_000_000
+  LARGE_BYTES = 8_000_000
   BOTH = { "accept" => "application/json, text/event-stream", "content-type" => "application/json" }.freeze
   # Far above what a slow machine needs.
-  PATIENCE = 30
+  TEST_TIMEOUT = 30
 
   # Something that happens once.
   class Event
@@ -32,7 +32,7 @@ class TestMounts < TrunklineTest
     def happened? = @lock.synchronize { @happened ? true : false }
 
     def wait
-      deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + PATIENCE
+      deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + TEST_TIMEOUT
       @lock.synchronize do
         until @happened
           left = deadline - Process.clock_gettime(Process::CLOCK_MONOTONIC)
@@ -64,7 +64,7 @@ class TestMounts < TrunklineTest
     end
 
     # Waits until puma has written a response, or has given it up.
-    def wait_written = Timeout.timeout(PATIENCE) { @written.pop }
+    def wait_written = Timeout.timeout(TEST_TIMEOUT) { @written.pop }
 
     def close
       @released.happen
@@ -75,7 +75,7 @@ class TestMounts < TrunklineTest
     # The status and the headers of a response, and its text.
     def post(tool, path: PATH, call: TestMounts.call(tool))
       headers, body = call
-      Net::HTTP.start("127.0.0.1", @port, read_timeout: PATIENCE) { |http| http.post(path, body, headers) }
+      Net::HTTP.start("127.0.0.1", @port, read_timeout: TEST_TIMEOUT) { |http| http.post(path, body, headers) }
     end
 
     def others
@@ -119,10 +119,10 @@ class TestMounts < TrunklineTest
       @server.tool("waits") { |ctx| waits.call(ctx) }
       @server.tool("large") do |ctx|
         ctx.progress(1)
-        "x" * LARGE
+        "x" * LARGE_BYTES
       end
       @server.tool("fills") do |ctx|
-        ctx.progress(1, total: 2, message: "x" * LARGE)
+        ctx.progress(1, total: 2, message: "x" * LARGE_BYTES)
         waits.call(ctx)
       end
       @server.tool("echo") { |text:| text }
@@ -193,7 +193,7 @@ class TestMounts < TrunklineTest
       site.wait_written
       others = site.others
       cut = read_all(stuck)
-      assert cut.start_with?("HTTP/1.1 200 ") && cut.bytesize < LARGE, "#{cut.bytesize} bytes: #{cut[0, 100]}"
+      assert cut.start_with?("HTTP/1.1 200 ") && cut.bytesize < LARGE_BYTES, "#{cut.bytesize} bytes: #{cut[0, 100]}"
       seen = { "response" => "given up", "others" => others }
       return seen unless row["tool"] == "fills"
 
@@ -204,7 +204,7 @@ class TestMounts < TrunklineTest
 
   def read_all(socket)
     read = +""
-    Timeout.timeout(PATIENCE) { loop { read << socket.readpartial(65_536) } }
+    Timeout.timeout(TEST_TIMEOUT) { loop { read << socket.readpartial(65_536) } }
   rescue EOFError, SystemCallError
     read
   ensure
@@ -222,7 +222,7 @@ class TestMounts < TrunklineTest
         sleep 0.04
       end
       slow.close
-      { "response" => read > LARGE && last == "0\r\n\r\n" ? "complete" : "cut after #{read} bytes" }
+      { "response" => read > LARGE_BYTES && last == "0\r\n\r\n" ? "complete" : "cut after #{read} bytes" }
     end
   end
 
@@ -303,23 +303,23 @@ class TestMounts < TrunklineTest
     streaming = Thread::Queue.new
     headers = BOTH.merge(site.session)
     stream = Thread.new do
-      Net::HTTP.start("127.0.0.1", site.port, read_timeout: PATIENCE) do |http|
+      Net::HTTP.start("127.0.0.1", site.port, read_timeout: TEST_TIMEOUT) do |http|
         http.request(Net::HTTP::Get.new(PATH, headers)) do |response|
           streaming << true
           response.read_body
         end
       end
     end
-    Timeout.timeout(PATIENCE) { streaming.pop }
+    Timeout.timeout(TEST_TIMEOUT) { streaming.pop }
     calling = Thread.new { site.post(row["tool"]) }
     site.started.wait
     closing = Thread.new { Trunkline::RackApp.close_all }
     # The stream ends while the call still runs.
-    assert stream.join(PATIENCE)
+    assert stream.join(TEST_TIMEOUT)
     meanwhile = site.post("echo")
     site.released.happen
     text = calling.value.body
-    assert closing.join(PATIENCE)
+    assert closing.join(TEST_TIMEOUT)
     { "stream" => "ended", "call" => text.include?("released") ? "complete" : text,
       "meanwhile" => meanwhile.code.to_i, "connection" => meanwhile["connection"] }
   end
@@ -329,7 +329,7 @@ class TestMounts < TrunklineTest
     first = nil
     rest = +""
     headers, body = TestMounts.call(row["tool"])
-    response = Net::HTTP.start("127.0.0.1", site.port, read_timeout: PATIENCE) do |http|
+    response = Net::HTTP.start("127.0.0.1", site.port, read_timeout: TEST_TIMEOUT) do |http|
       http.request(Net::HTTP::Post.new(PATH, headers), body) do |streaming|
         streaming.read_body do |piece|
           # The first event may come in parts.

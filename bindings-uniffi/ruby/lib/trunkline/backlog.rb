@@ -4,9 +4,9 @@ module Trunkline
   # A queue for a consumer that may be slow: beyond its bound, the oldest items are dropped.
   # @api private
   class Backlog
-    BOUND = 1024
+    DEFAULT_BOUND = 1024
 
-    def initialize(bound = BOUND)
+    def initialize(bound = DEFAULT_BOUND)
       @bound = bound
       @queue = Thread::Queue.new
     end

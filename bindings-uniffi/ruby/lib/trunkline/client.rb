@@ -14,9 +14,9 @@ module Trunkline
     CHILD = Options::CHILD.reject { |name, _| name == :command }.freeze
 
     # Valid names in addition to {Options::CLIENT}.
-    OTHERS = [*HTTP.keys, *CHILD.keys, :auth, *Handlers::REQUESTS.keys, *Handlers::NOTIFICATIONS.keys, :on_notification, :raise_exceptions,
-              :command, :url, :server].freeze
-    private_constant :OTHERS
+    OTHER_OPTIONS = [*HTTP.keys, *CHILD.keys, :auth, *Handlers::REQUESTS.keys, *Handlers::NOTIFICATIONS.keys, :on_notification, :raise_exceptions,
+                     :command, :url, :server].freeze
+    private_constant :OTHER_OPTIONS
 
     class << self
       private
@@ -57,7 +57,7 @@ module Trunkline
       auth = rest.delete(:auth)
       http = Options.encode(HTTP, rest.slice(*HTTP.keys))
       child = Options.encode(CHILD, rest.slice(*CHILD.keys))
-      settings = Options.encode(Options::CLIENT, rest.except(*HTTP.keys, *CHILD.keys), others: OTHERS)
+      settings = Options.encode(Options::CLIENT, rest.except(*HTTP.keys, *CHILD.keys), others: OTHER_OPTIONS)
       settings["listen"] = true if @connection.handlers.listens? || @connection.on_notification
       settings["telemetry"] = Trunkline.telemetry ? settings.fetch("telemetry", true) : false
       auth = auth.is_a?(String) ? { "token" => auth } : auth && Options.encode(Options::OAUTH, auth)
@@ -133,8 +133,8 @@ module Trunkline
     private
 
     # The option that raises a {ToolError} if a tool has failed.
-    RAISES = :raise_on_error
-    private_constant :RAISES
+    RAISE_OPTION = :raise_on_error
+    private_constant :RAISE_OPTION
 
     # Options of requests, and the methods whose arguments are a Hash: the braces are easily forgotten.
     REQUEST = (Requests::TABLE.keys - %i[key all]).freeze
@@ -145,7 +145,7 @@ module Trunkline
       check(method, options, :meta)
       meta = options[:meta]
       params = { **(params || {}), "_meta" => meta } if meta
-      options = options.except(:meta, RAISES)
+      options = options.except(:meta, RAISE_OPTION)
       return @requests.send(handle, method, params, options, &on_progress) unless @raises
 
       scope = Requests::Scope.new
@@ -158,7 +158,7 @@ module Trunkline
     end
 
     def check(method, options, *others)
-      valid = [*REQUEST, *others, *(RAISES if method == "tools/call")]
+      valid = [*REQUEST, *others, *(RAISE_OPTION if method == "tools/call")]
       name = options.keys.find { |one| !valid.include?(one) } or return
       asked = WITH_ARGUMENTS[method]
       Options.unknown("option", name, valid, asked && "arguments go in a Hash, as in `#{asked}(\"name\", { #{name}: … })`")
@@ -178,7 +178,7 @@ module Trunkline
 
     def checked(result, options)
       result = CallToolResult.from_json(result)
-      raise ToolError, result.text if options[RAISES] && result.is_error
+      raise ToolError, result.text if options[RAISE_OPTION] && result.is_error
 
       result
     end

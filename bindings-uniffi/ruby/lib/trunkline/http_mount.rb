@@ -6,9 +6,9 @@ module Trunkline
   # A server as a Rack application: `run server.rack_app`. Its listener opens with the first request.
   # Each streaming response occupies a thread of the web server.
   class RackApp
-    # Bytes per chunk of a request's body.
-    CHUNK = 65_536
-    private_constant :CHUNK
+    # The body of a request is read in chunks.
+    CHUNK_BYTES = 65_536
+    private_constant :CHUNK_BYTES
 
     # Closes the endpoints of this process: streams end, and calls in flight may complete.
     def self.close_all
@@ -50,7 +50,7 @@ module Trunkline
       events = Thread::Queue.new
       exchange = Exchange.new(port, port.exchange(listener, head(env), events), events)
       begin
-        exchange.feed(env["rack.input"], CHUNK)
+        exchange.feed(env["rack.input"], CHUNK_BYTES)
         response = exchange.response
       ensure
         # `Thread#kill`, and timeouts of the web server, are no StandardError. A response to HEAD has no body.

@@ -61,8 +61,8 @@ module Trunkline
     end
 
     PREFIX = "uniffi_trunkline_uniffi_fn_"
-    CONTRACT = 30
-    private_constant :PREFIX, :CONTRACT
+    CONTRACT_VERSION = 30
+    private_constant :PREFIX, :CONTRACT_VERSION
 
     # The types of arguments: text and bytes cross in a buffer.
     TYPES = %i[text texts bytes optional events].to_h { |type| [type, Buffer.by_value] }.freeze
@@ -172,7 +172,7 @@ module Trunkline
       end
     end
 
-    raise LoadError, "trunkline's native library at #{path} has another contract" unless contract_version == CONTRACT
+    raise LoadError, "trunkline's native library at #{path} has another contract" unless contract_version == CONTRACT_VERSION
 
     function :version, [], :text
     function :write_stderr, [:text], :void
@@ -188,12 +188,12 @@ module Trunkline
     # A port of the core: the functions of `docs/bridge.md`. JSON crosses as text.
     class Port
       # The second variant: `snake_case`.
-      SNAKE = [2].pack("N").freeze
-      private_constant :SNAKE
+      SNAKE_CASE = [2].pack("N").freeze
+      private_constant :SNAKE_CASE
 
       def initialize
         status = Status.new
-        @handle = Native.new_port(Native.buffer(SNAKE, status), status)
+        @handle = Native.new_port(Native.buffer(SNAKE_CASE, status), status)
         Native.check(status)
       end
 

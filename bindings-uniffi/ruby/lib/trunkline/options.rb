@@ -33,7 +33,7 @@ module Trunkline
       raise InvalidArgumentError, "#{name} must be a number of seconds, 0 or more, not #{seconds.inspect}" unless valid
 
       # Less than half a millisecond is not 0, which disables some options.
-      (seconds * 1000).round.clamp(seconds.positive? ? 1 : 0, LONGEST_MS)
+      (seconds * 1000).round.clamp(seconds.positive? ? 1 : 0, MAX_DURATION_MS)
     end
 
     # @api private
@@ -52,7 +52,7 @@ module Trunkline
     # Options whose binary strings are encoded.
     BYTES = %w[stateKeys dpopNonce].freeze
     # A year.
-    LONGEST_MS = 365 * 24 * 60 * 60 * 1000
-    private_constant :BYTES, :LONGEST_MS
+    MAX_DURATION_MS = 365 * 24 * 60 * 60 * 1000
+    private_constant :BYTES, :MAX_DURATION_MS
   end
 end

@@ -16,9 +16,9 @@ module Trunkline
   # @api private
   class Pool
     # Idle threads end, except for this many.
-    KEPT = 4
+    MAX_IDLE = 4
     # One thread of this many is left to callers who have none.
-    SHARE = 8
+    RESERVED_SHARE = 8
 
     # `find` returns the caller, or nothing if there is none to tell apart. It is only asked when threads
     # become scarce.
@@ -30,12 +30,12 @@ module Trunkline
       end
     end
     # The key of jobs whose caller was not asked for.
-    ANY = Object.new
-    private_constant :KEPT, :SHARE, :Job, :ANY
+    UNKNOWN_CALLER = Object.new
+    private_constant :MAX_IDLE, :RESERVED_SHARE, :Job, :UNKNOWN_CALLER
 
     def initialize(limit)
       @limit = limit
-      @shared = limit - (limit / SHARE)
+      @shared = limit - (limit / RESERVED_SHARE)
       @lock = Mutex.new
       @arrived = ConditionVariable.new
       # The jobs that wait, by their caller, in the order of turns.
@@ -51,7 +51,7 @@ module Trunkline
     def run(find = nil, &work)
       @lock.synchronize do
         job = Job.new(work, find)
-        key = @running.length - @idle + @count < @shared ? ANY : job.caller
+        key = @running.length - @idle + @count < @shared ? UNKNOWN_CALLER : job.caller
         (@jobs[key] ||= []) << job
         @count += 1
         wake { withdraw(key, job) }
@@ -124,7 +124,7 @@ module Trunkline
         until @running.length > @limit
           job = next_job
           return @running[Thread.current] = job if job
-          return if @idle >= KEPT
+          return if @idle >= MAX_IDLE
 
           idle
         end
@@ -138,7 +138,7 @@ module Trunkline
     def busy
       return [] unless scarce?
 
-      @jobs.delete(ANY)&.each { |job| (@jobs[job.caller] ||= []) << job }
+      @jobs.delete(UNKNOWN_CALLER)&.each { |job| (@jobs[job.caller] ||= []) << job }
       @running.each_value.filter_map { |job| job&.caller }.uniq
     end
 

@@ -5,12 +5,11 @@ module Trunkline
   # `docs/bridge.md` describes the events.
   # @api private
   class Port
-    # Events per batch.
-    BATCH = 512
+    BATCH_SIZE = 512
     # The thread waits in native code, which returns earlier for an event and at the end.
-    WAIT_MS = 5_000
-    # Maximum time that the exit of the process waits for the port to close.
-    EXIT_SECONDS = 2
+    POLL_TIMEOUT_MS = 5_000
+    # The exit of the process waits for the port to close, in seconds.
+    EXIT_TIMEOUT = 2
 
     @lock = Mutex.new
 
@@ -112,7 +111,7 @@ module Trunkline
 
     def drain
       loop do
-        events = @native.drain(BATCH, WAIT_MS)
+        events = @native.drain(BATCH_SIZE, POLL_TIMEOUT_MS)
         events.each do |event|
           return if event.first == Waist::STOPPED
 
@@ -198,17 +197,17 @@ module Trunkline
       return if Foreground.interrupted?
 
       serving = @lock.synchronize { @owners.values.select(&:serving?) }
-      serving.map { |one| Thread.new { one.drain(EXIT_SECONDS) } }.each(&:join)
+      serving.map { |one| Thread.new { one.drain(EXIT_TIMEOUT) } }.each(&:join)
     end
 
     def close
       notices = @notices.values
       @native.close(0, 0)
-      @thread.join(EXIT_SECONDS)
+      @thread.join(EXIT_TIMEOUT)
       # A thread must not begin or end while the interpreter does.
       notices |= @notices.values
       notices.each(&:close)
-      deadline = now + EXIT_SECONDS
+      deadline = now + EXIT_TIMEOUT
       notices.each { |one| one.join([deadline - now, 0].max) }
     rescue Error
       nil # The port is closed.

@@ -34,10 +34,10 @@ final class Port: Sendable {
     private let isRunning = Locked(false)
     private let stopped = DispatchSemaphore(value: 0)
 
-    private static let batch: UInt32 = 512
-    private static let foreverMs: UInt32 = 3_600_000
-    private static let pauseSeconds = 0.1
-    private static let exitSeconds = 2.0
+    private static let batchSize: UInt32 = 512
+    private static let pollTimeoutMs: UInt32 = 3_600_000
+    private static let retryDelaySeconds = 0.1
+    private static let exitTimeoutSeconds = 2.0
 
     private init() {
         let found = version()
@@ -111,11 +111,11 @@ final class Port: Sendable {
         while true {
             let events: [Event]
             do {
-                events = try core.drain(max: Self.batch, waitMs: Self.foreverMs)
+                events = try core.drain(max: Self.batchSize, waitMs: Self.pollTimeoutMs)
             } catch {
                 // Other callers of the process still wait for later events.
                 logError("events were lost", error)
-                Thread.sleep(forTimeInterval: Self.pauseSeconds)
+                Thread.sleep(forTimeInterval: Self.retryDelaySeconds)
                 continue
             }
             for event in events {
@@ -166,7 +166,7 @@ final class Port: Sendable {
     private func exit() {
         do {
             try core.close(handle: none, deadlineMs: 0)
-            _ = stopped.wait(timeout: .now() + Self.exitSeconds)
+            _ = stopped.wait(timeout: .now() + Self.exitTimeoutSeconds)
         } catch {
             writeStderr(text: "trunkline could not be closed: \(error)\n")
         }

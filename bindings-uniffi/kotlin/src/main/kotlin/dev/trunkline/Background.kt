@@ -7,11 +7,11 @@ import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.withContext
 import kotlin.coroutines.ContinuationInterceptor
 
-private const val MANY_THREADS = 10_000
+private const val MAX_THREADS = 10_000
 
 /** For code of the program that may block: blocked threads are replaced. */
 @OptIn(ExperimentalCoroutinesApi::class)
-internal val callbacks: CoroutineDispatcher = Dispatchers.IO.limitedParallelism(MANY_THREADS)
+internal val callbacks: CoroutineDispatcher = Dispatchers.IO.limitedParallelism(MAX_THREADS)
 
 /**
  * Waits for what the thread of the port completes. A coroutine without a dispatcher, as in `suspend fun main`, would go

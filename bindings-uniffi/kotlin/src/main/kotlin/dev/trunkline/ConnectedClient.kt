@@ -71,7 +71,7 @@ public abstract class ConnectedClient internal constructor(internal val connecti
                     }
                 }
             send(ToolEvent.Finished(result))
-        }.buffer(KEPT_EVENTS, BufferOverflow.DROP_OLDEST)
+        }.buffer(MAX_EVENTS, BufferOverflow.DROP_OLDEST)
 
     /** Subscribes to changes of resources, lists and tasks. Works on every revision. */
     public suspend fun subscribe(filter: SubscriptionFilter, options: RequestOptions.() -> Unit = {}): Subscription {
@@ -134,4 +134,4 @@ internal fun <R> CallToolResult.read(serializer: KSerializer<R>): R {
     }
 }
 
-private const val KEPT_EVENTS = 64
+private const val MAX_EVENTS = 64

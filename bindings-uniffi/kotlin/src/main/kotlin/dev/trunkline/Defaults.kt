@@ -42,14 +42,14 @@ private fun <T> writtenSample(serializer: KSerializer<T>, number: Int): JsonObje
 private fun sample(descriptor: SerialDescriptor, number: Int, depth: Int): JsonElement? = when {
     descriptor.isNullable -> JsonNull
 
-    depth == MOST_NESTED -> null
+    depth == MAX_NESTING -> null
 
     descriptor.isInline -> sample(descriptor.getElementDescriptor(0), number, depth + 1)
 
     else ->
         when (descriptor.kind) {
             PrimitiveKind.BOOLEAN -> JsonPrimitive(number == 1)
-            PrimitiveKind.CHAR, PrimitiveKind.STRING -> JsonPrimitive(OF_CLASSES[descriptor.serialName] ?: SAMPLES[number])
+            PrimitiveKind.CHAR, PrimitiveKind.STRING -> JsonPrimitive(CLASS_SAMPLES[descriptor.serialName] ?: SAMPLES[number])
             is PrimitiveKind -> JsonPrimitive(number)
             SerialKind.ENUM -> JsonPrimitive(descriptor.elementNames.toList().let { it[number % it.size] })
             StructureKind.LIST -> JsonArray(emptyList())
@@ -71,7 +71,7 @@ private fun sampleOfClass(descriptor: SerialDescriptor, number: Int, depth: Int)
 private val SAMPLES = listOf("a", "b")
 
 /** Strings that classes read, by their serial names. */
-private val OF_CLASSES =
+private val CLASS_SAMPLES =
     mapOf(
         "kotlin.time.Duration" to "PT1S",
         "kotlin.time.Instant" to "2026-01-31T09:30:00Z",
@@ -80,4 +80,4 @@ private val OF_CLASSES =
         "kotlin.uuid.Uuid" to "123e4567-e89b-12d3-a456-426614174000",
     )
 
-private const val MOST_NESTED = 64
+private const val MAX_NESTING = 64

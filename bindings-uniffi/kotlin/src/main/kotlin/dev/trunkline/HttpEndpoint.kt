@@ -191,9 +191,9 @@ internal object Responding {
 
     fun awaitEnd(mostMs: Long) {
         val start = System.nanoTime()
-        while (open.isNotEmpty() && System.nanoTime() - start < mostMs * NANOS_PER_MS) Thread.sleep(POLL_MS)
+        while (open.isNotEmpty() && System.nanoTime() - start < mostMs * NANOS_PER_MS) Thread.sleep(POLL_INTERVAL_MS)
     }
 
-    private const val POLL_MS = 5L
+    private const val POLL_INTERVAL_MS = 5L
     private const val NANOS_PER_MS = 1_000_000
 }

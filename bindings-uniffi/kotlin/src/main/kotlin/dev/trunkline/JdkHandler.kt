@@ -41,7 +41,7 @@ private fun requestOf(exchange: HttpExchange): HttpRequest = HttpRequest(
 
 /** The rest of a stream, in chunks. Reading blocks the thread, which the web server has for the request. */
 internal fun InputStream.chunks(): Flow<ByteArray> = flow {
-    val buffer = ByteArray(CHUNK)
+    val buffer = ByteArray(CHUNK_BYTES)
     while (true) {
         val read = read(buffer)
         if (read < 0) break
@@ -63,7 +63,7 @@ private suspend fun send(response: HttpResponse, exchange: HttpExchange, writeTi
             }
         }
         // The rest of a refused body: a client that is still sending loses the response if the connection is dropped.
-        exchange.requestBody.chunks().take(MOST_UNREAD).collect {}
+        exchange.requestBody.chunks().take(MAX_UNREAD_CHUNKS).collect {}
     } catch (_: IOException) {
         // The client has disconnected.
     }
@@ -105,7 +105,7 @@ private class Interruption(private val thread: Thread) {
 
 private val watchdog = CoroutineScope(Dispatchers.Default)
 
-private const val CHUNK = 65_536
+private const val CHUNK_BYTES = 65_536
 
-/** In chunks, which are often of a few KiB. */
-private const val MOST_UNREAD = 16_384
+/** Chunks are often of a few KiB. */
+private const val MAX_UNREAD_CHUNKS = 16_384

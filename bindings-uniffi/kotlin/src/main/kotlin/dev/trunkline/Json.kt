@@ -73,12 +73,12 @@ private fun wholeNumbers(element: JsonElement): JsonElement = when (element) {
     is JsonPrimitive -> {
         val number = element.doubleOrNull.takeIf { !element.isString }
         // A larger one may be rounded.
-        if (number != null && number == truncate(number) && abs(number) < EXACT) JsonPrimitive(number.toLong()) else element
+        if (number != null && number == truncate(number) && abs(number) < EXACT_INTEGER_LIMIT) JsonPrimitive(number.toLong()) else element
     }
 }
 
 /** Doubles below it are exact if they are whole. */
-private const val EXACT = 9_007_199_254_740_992.0
+private const val EXACT_INTEGER_LIMIT = 9_007_199_254_740_992.0
 
 internal fun JsonObject.string(name: String): String? = (this[name] as? JsonPrimitive)?.contentOrNull
 

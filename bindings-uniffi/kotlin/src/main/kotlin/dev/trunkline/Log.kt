@@ -60,7 +60,7 @@ internal inline fun callBack(what: String, call: () -> Unit) {
 
 /** An error for the log. Its own functions may throw, too. */
 internal fun describe(error: Throwable): String = try {
-    error.stackTraceToString().take(MOST_CHARACTERS)
+    error.stackTraceToString().take(MAX_CHARACTERS)
 } catch (_: Throwable) {
     error.javaClass.name
 }
@@ -68,7 +68,7 @@ internal fun describe(error: Throwable): String = try {
 /** Records for a logger of the program, in order. If it is too slow, the oldest are dropped. */
 private val queue =
     lazy {
-        Channel<LogRecord>(KEPT_RECORDS, BufferOverflow.DROP_OLDEST).also { records ->
+        Channel<LogRecord>(MAX_RECORDS, BufferOverflow.DROP_OLDEST).also { records ->
             thread(isDaemon = true, name = "trunkline-log") { runBlocking { for (record in records) log(record) } }
         }
     }
@@ -78,5 +78,5 @@ internal fun shutDownLog() {
     if (queue.isInitialized()) queue.value.close()
 }
 
-private const val MOST_CHARACTERS = 16_384
-private const val KEPT_RECORDS = 1024
+private const val MAX_CHARACTERS = 16_384
+private const val MAX_RECORDS = 1024

@@ -112,7 +112,7 @@ internal open class OpenHandle(private val server: Server? = null) {
             cancelsAt?.let { withTimeoutOrNull(-it.elapsedNow()) { end.await() } }
         }
         runCatching { Port.core.close(handle, 0u) }
-        withTimeoutOrNull(CANCELLING) { end.await() }
+        withTimeoutOrNull(CANCEL_TIMEOUT) { end.await() }
     }
 
     open fun receiveNotification(method: String, params: JsonObject, bytes: Int) {}
@@ -128,5 +128,5 @@ internal open class OpenHandle(private val server: Server? = null) {
 
 private const val NO_DEADLINE_MS: ULong = 86_400_000uL
 
-/** The time for cancelled handlers and a lifespan to end at the exit of the process. */
-private val CANCELLING = 1.seconds
+/** Cancelled handlers and a lifespan have this long to end at the exit of the process. */
+private val CANCEL_TIMEOUT = 1.seconds

@@ -144,11 +144,11 @@ internal class ProcessPort {
     }
 
     private fun drained(): List<Event> = try {
-        core.drain(BATCH, FOREVER_MS)
+        core.drain(BATCH_SIZE, POLL_TIMEOUT_MS)
     } catch (error: Throwable) {
         // Such as OutOfMemoryError. Other callers of the process still wait for later events.
         logError("events were lost", error)
-        Thread.sleep(PAUSE_MS)
+        Thread.sleep(RETRY_DELAY_MS)
         emptyList()
     }
 
@@ -213,10 +213,10 @@ internal class ProcessPort {
             // The call of a handler that exits the process cannot complete, and a second signal does not wait.
             if (!calls.areExiting() && !isEndedBySignal) {
                 runBlocking { owners.values.filter { it.isServing }.map { launch { it.drain() } }.joinAll() }
-                Responding.awaitEnd(EXIT_MS)
+                Responding.awaitEnd(EXIT_TIMEOUT_MS)
             }
             core.close(NONE, 0u)
-            loop.join(EXIT_MS)
+            loop.join(EXIT_TIMEOUT_MS)
         } catch (error: Exception) {
             writeStderr("trunkline could not be closed: $error\n")
         }
@@ -228,7 +228,7 @@ internal class ProcessPort {
         runCatching { Runtime.getRuntime().removeShutdownHook(hook) }
         telemetry?.close()
         core.close(NONE, 0u)
-        loop.join(EXIT_MS)
+        loop.join(EXIT_TIMEOUT_MS)
         core.destroy()
         // JNA refers to the methods that it has registered.
         listOf(IntegrityCheckingUniffiLib::class.java, UniffiLib::class.java).filter(Native::registered).forEach(Native::unregister)
@@ -238,20 +238,20 @@ internal class ProcessPort {
     private fun haltAtNextSignal() {
         for (name in listOf("INT", "TERM")) {
             // Not with the option -Xrs, nor in an image without the module jdk.unsupported.
-            runCatching { Signal.handle(Signal(name)) { Runtime.getRuntime().halt(SIGNALLED + it.number) } }
+            runCatching { Signal.handle(Signal(name)) { Runtime.getRuntime().halt(SIGNAL_STATUS_BASE + it.number) } }
         }
     }
 
     private companion object {
-        const val BATCH = 512u
-        const val FOREVER_MS = 3_600_000u
-        const val PAUSE_MS = 100L
+        const val BATCH_SIZE = 512u
+        const val POLL_TIMEOUT_MS = 3_600_000u
+        const val RETRY_DELAY_MS = 100L
 
-        /** Maximum time that the exit of the process, or of the library, waits for the port to close. */
-        const val EXIT_MS = 2000L
+        /** The exit of the process, or of the library, waits for the port to close. */
+        const val EXIT_TIMEOUT_MS = 2000L
 
         /** Added to the number of the signal in the status of a process, as shells do. */
-        const val SIGNALLED = 128
+        const val SIGNAL_STATUS_BASE = 128
     }
 }
 

@@ -33,7 +33,7 @@ final class Mapper {
           BigInteger.class, Mapper::bigInteger);
 
   /** A few characters, such as {@code 1e999999999}, must not become a gigabyte. */
-  private static final int MOST_ZEROS = 1000;
+  private static final int MAX_ZEROS = 1000;
 
   private Mapper() {}
 
@@ -249,7 +249,7 @@ final class Mapper {
   }
 
   private static BigInteger bigInteger(BigDecimal number) {
-    if (number.scale() < -MOST_ZEROS) {
+    if (number.scale() < -MAX_ZEROS) {
       throw new ArithmeticException("it is too large");
     }
     return number.toBigIntegerExact();

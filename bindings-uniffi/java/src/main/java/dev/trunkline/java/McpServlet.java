@@ -35,8 +35,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class McpServlet extends HttpServlet {
   private static final long serialVersionUID = 1;
-  private static final Set<String> SINGLE = Set.of("content-type", "access-control-allow-origin");
-  private static final String FAILURE = McpServlet.class.getName() + ".failure";
+  private static final Set<String> SINGLE_HEADERS =
+      Set.of("content-type", "access-control-allow-origin");
+  private static final String FAILURE_ATTRIBUTE = McpServlet.class.getName() + ".failure";
 
   /** The task that a captured one runs on this thread. */
   private static final ThreadLocal<Runnable> TASK = new ThreadLocal<>();
@@ -70,7 +71,7 @@ public final class McpServlet extends HttpServlet {
   @Override
   protected void service(HttpServletRequest request, HttpServletResponse response)
       throws IOException, ServletException {
-    if (request.getAttribute(FAILURE) instanceof Throwable failure) {
+    if (request.getAttribute(FAILURE_ATTRIBUTE) instanceof Throwable failure) {
       // The container then drops the connection: the response must not look complete.
       throw new ServletException(failure);
     }
@@ -144,7 +145,7 @@ public final class McpServlet extends HttpServlet {
       // A client that has disconnected is no failure for the container to log.
       context.complete();
     } else {
-      request.setAttribute(FAILURE, failure);
+      request.setAttribute(FAILURE_ATTRIBUTE, failure);
       context.dispatch();
     }
   }
@@ -180,7 +181,7 @@ public final class McpServlet extends HttpServlet {
       }
       // A filter may have set some. These have one value.
       BiConsumer<String, String> add =
-          SINGLE.contains(header.getKey()) ? response::setHeader : response::addHeader;
+          SINGLE_HEADERS.contains(header.getKey()) ? response::setHeader : response::addHeader;
       add.accept(header.getKey(), header.getValue());
     }
   }

@@ -36,7 +36,7 @@ class Schema {
       List.of(Float.class, Double.class, BigDecimal.class, Number.class);
 
   /** A generic record may contain itself with other arguments, which have no end. */
-  private static final int MOST_NESTED = 128;
+  private static final int MAX_NESTING = 128;
 
   private final Map<String, Object> definitions = new LinkedHashMap<>();
   private final Deque<Type> open = new ArrayDeque<>();
@@ -214,7 +214,7 @@ class Schema {
 
   /** Begins the schema of a class, or returns a reference to it if that is within itself. */
   final @Nullable Map<String, Object> begin(Type type, Class<?> plain) {
-    if (open.size() == MOST_NESTED) {
+    if (open.size() == MAX_NESTING) {
       throw new InvalidArgumentException(type.getTypeName() + " is nested too deeply");
     } else if (open.contains(type)) {
       return reference(recursive.computeIfAbsent(type, own -> nameOf(plain)));

@@ -18,9 +18,9 @@ import org.junit.jupiter.api.Timeout;
 @SuppressWarnings("deprecation")
 class BlockedTest {
   /** More than the threads of the library. */
-  private static final int MANY = 40;
+  private static final int BLOCKED_CALLS = 40;
 
-  private final CountDownLatch blocked = new CountDownLatch(MANY);
+  private final CountDownLatch blocked = new CountDownLatch(BLOCKED_CALLS);
   private final CountDownLatch released = new CountDownLatch(1);
 
   private void block() {
@@ -56,7 +56,7 @@ class BlockedTest {
   void notificationsOfManyClients() throws InterruptedException {
     try (var server = server()) {
       var clients = new ArrayList<Client>();
-      for (var number = 0; number < MANY; number++) {
+      for (var number = 0; number < BLOCKED_CALLS; number++) {
         var client =
             Client.connect(
                 Target.server(server),
@@ -74,7 +74,7 @@ class BlockedTest {
   void listenersOfManyClients() throws InterruptedException {
     try (var server = server()) {
       var clients = new ArrayList<Client>();
-      for (var number = 0; number < MANY; number++) {
+      for (var number = 0; number < BLOCKED_CALLS; number++) {
         var client =
             Client.connect(Target.server(server), options -> options.logLevel(LoggingLevel.INFO));
         clients.add(client);
@@ -92,7 +92,7 @@ class BlockedTest {
     try (var server = server();
         var client = Client.connect(Target.server(server))) {
       var calls = new ArrayList<CompletableFuture<CallToolResult>>();
-      for (var number = 0; number < MANY; number++) {
+      for (var number = 0; number < BLOCKED_CALLS; number++) {
         calls.add(
             client.callToolAsync(
                 "speak", null, options -> options.onProgress(progress -> block())));
@@ -136,7 +136,7 @@ class BlockedTest {
     try (var server = server();
         var client = Client.connect(Target.server(server))) {
       var calls = new ArrayList<CompletableFuture<String>>();
-      for (var number = 0; number < MANY; number++) {
+      for (var number = 0; number < BLOCKED_CALLS; number++) {
         calls.add(
             client
                 .callToolAsync("speak", null, options -> {})

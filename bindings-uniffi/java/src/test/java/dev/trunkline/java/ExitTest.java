@@ -35,20 +35,20 @@ class ExitTest {
   private static final long CALL_MS = 1300;
 
   /** The call exceeds the deadline of the server only if the program has a longer one. */
-  private static final Duration SHORT = Duration.ofMillis(3000);
+  private static final Duration SHORT_DEADLINE = Duration.ofMillis(3000);
 
   private static final long LONG_CALL_MS = 4000;
 
   /** A call that only ends because the process exits. */
-  private static final long ENDLESS_MS = 600_000;
+  private static final long ENDLESS_CALL_MS = 600_000;
 
-  /** Maximum time of each step, also on a busy machine. */
-  private static final long STEP_SECONDS = 60;
+  /** Long enough for a busy machine. */
+  private static final long STEP_TIMEOUT_SECONDS = 60;
 
-  private static final int STATUS = 7;
+  private static final int EXIT_STATUS = 7;
 
   /** 128 and SIGTERM. */
-  private static final int TERMINATED = 143;
+  private static final int SIGTERM_STATUS = 143;
 
   /** How a program serves. */
   private enum Serving {
@@ -122,7 +122,7 @@ class ExitTest {
     try (var client =
         Client.connect(
             process == null ? Target.command(command) : Target.url(urlOf(process)),
-            options -> options.connectTimeout(Duration.ofSeconds(STEP_SECONDS)))) {
+            options -> options.connectTimeout(Duration.ofSeconds(STEP_TIMEOUT_SECONDS)))) {
       var program =
           ProcessHandle.of(Long.parseLong(client.callTool("pid", null, String.class)))
               .orElseThrow();
@@ -132,7 +132,7 @@ class ExitTest {
               "slow",
               Map.of("ms", lengthOf(serving, end)),
               options -> options.onProgress(progress -> started.countDown()));
-      assertTrue(started.await(STEP_SECONDS, TimeUnit.SECONDS));
+      assertTrue(started.await(STEP_TIMEOUT_SECONDS, TimeUnit.SECONDS));
       var exited = program.onExit();
       if (end == End.SIGNAL) {
         program.destroy();
@@ -148,15 +148,15 @@ class ExitTest {
         assertTrue(program.isAlive(), "the threads of a web server keep the process running");
         return;
       }
-      exited.get(STEP_SECONDS, TimeUnit.SECONDS);
+      exited.get(STEP_TIMEOUT_SECONDS, TimeUnit.SECONDS);
       if (process != null) {
-        assertTrue(process.waitFor(STEP_SECONDS, TimeUnit.SECONDS));
+        assertTrue(process.waitFor(STEP_TIMEOUT_SECONDS, TimeUnit.SECONDS));
         var expected =
             switch (end) {
               case SIGNAL -> signalled(serving);
-              case SECOND_SIGNAL -> TERMINATED;
+              case SECOND_SIGNAL -> SIGTERM_STATUS;
               case END_OF_MAIN -> 0;
-              default -> STATUS;
+              default -> EXIT_STATUS;
             };
         assertEquals(expected, process.exitValue());
       }
@@ -169,7 +169,7 @@ class ExitTest {
 
   /** Signals come until the process ends: the first ones may come before its hooks run. */
   private static void signalUntilEnd(ProcessHandle program) throws InterruptedException {
-    var until = System.nanoTime() + TimeUnit.SECONDS.toNanos(STEP_SECONDS);
+    var until = System.nanoTime() + TimeUnit.SECONDS.toNanos(STEP_TIMEOUT_SECONDS);
     while (program.isAlive()) {
       assertTrue(System.nanoTime() < until, "it does not end");
       program.destroy();
@@ -188,7 +188,7 @@ class ExitTest {
 
   private static long lengthOf(Serving serving, End end) {
     if (isEndless(end)) {
-      return ENDLESS_MS;
+      return ENDLESS_CALL_MS;
     }
     return serving == Serving.LISTEN_WITH_LONG_HOOK ? LONG_CALL_MS : CALL_MS;
   }
@@ -205,17 +205,17 @@ class ExitTest {
                 throw new UncheckedIOException(failed);
               }
             });
-    return line.orTimeout(STEP_SECONDS, TimeUnit.SECONDS).join();
+    return line.orTimeout(STEP_TIMEOUT_SECONDS, TimeUnit.SECONDS).join();
   }
 
   /** In the foreground, the library handles the signal, and main returns. */
   private static int signalled(Serving serving) {
-    return serving == Serving.FOREGROUND ? 0 : TERMINATED;
+    return serving == Serving.FOREGROUND ? 0 : SIGTERM_STATUS;
   }
 
   private static Call outcomeOf(CompletableFuture<CallToolResult> call) throws Exception {
     try {
-      var result = call.get(STEP_SECONDS, TimeUnit.SECONDS);
+      var result = call.get(STEP_TIMEOUT_SECONDS, TimeUnit.SECONDS);
       assertEquals("done", ((TextContent) result.content().get(0)).text());
       return Call.ANSWERED;
     } catch (ExecutionException lost) {
@@ -247,9 +247,9 @@ class ExitTest {
               "1.0",
               options -> {
                 if (end == End.SECOND_SIGNAL) {
-                  options.drainDeadline(Duration.ofMillis(ENDLESS_MS));
+                  options.drainDeadline(Duration.ofMillis(ENDLESS_CALL_MS));
                 } else if (serving == Serving.LISTEN_WITH_LONG_HOOK) {
-                  options.drainDeadline(SHORT);
+                  options.drainDeadline(SHORT_DEADLINE);
                 }
               });
       server.tool("pid", "", (context, given) -> Long.toString(ProcessHandle.current().pid()));
@@ -291,8 +291,8 @@ class ExitTest {
 
     private static String end(End how) {
       switch (how) {
-        case EXIT -> new Thread(() -> System.exit(STATUS)).start();
-        case EXIT_IN_HANDLER -> System.exit(STATUS);
+        case EXIT -> new Thread(() -> System.exit(EXIT_STATUS)).start();
+        case EXIT_IN_HANDLER -> System.exit(EXIT_STATUS);
         default -> RETURNS.countDown();
       }
       return "ends";

@@ -44,10 +44,10 @@ class MountsTest {
   private static final String PATH = "/api/v1/mcp";
 
   /** More than the buffers of sockets hold. */
-  private static final int LARGE = 8_000_000;
+  private static final int LARGE_BYTES = 8_000_000;
 
-  /** Far above what a slow machine needs, in seconds. */
-  private static final int LIMIT = 30;
+  /** Far above what a slow machine needs. */
+  private static final int TIMEOUT_SECONDS = 30;
 
   private static final Map<String, String> BOTH =
       Map.of("accept", "application/json, text/event-stream", "content-type", "application/json");
@@ -156,13 +156,13 @@ class MountsTest {
           "",
           (context, given) -> {
             context.progress(1);
-            return "x".repeat(LARGE);
+            return "x".repeat(LARGE_BYTES);
           });
       server.tool(
           "fills",
           "",
           (context, given) -> {
-            context.progress(1, 2.0, "x".repeat(LARGE));
+            context.progress(1, 2.0, "x".repeat(LARGE_BYTES));
             return waits(context);
           });
       server.tool("echo", "", Text.class, (context, given) -> given.text());
@@ -200,17 +200,17 @@ class MountsTest {
     }
 
     static void happened(CountDownLatch event) throws InterruptedException {
-      assertTrue(event.await(LIMIT, TimeUnit.SECONDS), "it is late");
+      assertTrue(event.await(TIMEOUT_SECONDS, TimeUnit.SECONDS), "it is late");
     }
 
     static void next(LinkedBlockingQueue<String> requests) throws InterruptedException {
-      assertNotNull(requests.poll(LIMIT, TimeUnit.SECONDS), "it is late");
+      assertNotNull(requests.poll(TIMEOUT_SECONDS, TimeUnit.SECONDS), "it is late");
     }
 
     HttpRequest.Builder request(String path, Map<String, String> headers) {
       var request =
           HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + web.port() + path))
-              .timeout(Duration.ofSeconds(LIMIT));
+              .timeout(Duration.ofSeconds(TIMEOUT_SECONDS));
       headers.forEach(request::header);
       return request;
     }
@@ -248,7 +248,7 @@ class MountsTest {
       var socket = new Socket();
       // A large buffer takes long until it has room again.
       socket.setReceiveBufferSize(256 << 10);
-      socket.setSoTimeout(LIMIT * 1000);
+      socket.setSoTimeout(TIMEOUT_SECONDS * 1000);
       socket.connect(new InetSocketAddress("127.0.0.1", web.port()));
       var head = new StringBuilder("POST " + PATH + " HTTP/1.1\r\nhost: 127.0.0.1\r\n");
       head.append("content-length: ").append(length).append("\r\nconnection: close\r\n");
@@ -366,7 +366,8 @@ class MountsTest {
       var others = site.others();
       var cut = readAll(stuck.getInputStream());
       var start = cut.substring(0, Math.min(cut.length(), 100));
-      assertTrue(start.startsWith("HTTP/1.1 200") && cut.length() < LARGE, cut.length() + start);
+      assertTrue(
+          start.startsWith("HTTP/1.1 200") && cut.length() < LARGE_BYTES, cut.length() + start);
       var seen = seen("response", "given up", "others", others);
       if (row.tool().equals("fills")) {
         Site.happened(site.cancelled);
@@ -404,7 +405,7 @@ class MountsTest {
         Thread.sleep(40);
       }
       // Jetty sends no chunks to a client that wants the connection to end.
-      var isComplete = read > LARGE && (last.endsWith("0\r\n\r\n") || last.endsWith("\n\n"));
+      var isComplete = read > LARGE_BYTES && (last.endsWith("0\r\n\r\n") || last.endsWith("\n\n"));
       return seen("response", isComplete ? "complete" : "cut after " + read + " bytes");
     }
   }
@@ -421,20 +422,20 @@ class MountsTest {
   }
 
   private static Map<String, Object> bodyBeyondTheLimit(Site site, Row row) throws Exception {
-    var large = site.raw(headers(row.tool()), "", 2 * LARGE);
+    var large = site.raw(headers(row.tool()), "", 2 * LARGE_BYTES);
     var output = large.getOutputStream();
     var writing =
         CompletableFuture.runAsync(
             () -> {
               try {
-                output.write(" ".repeat(LARGE).getBytes(StandardCharsets.US_ASCII));
+                output.write(" ".repeat(LARGE_BYTES).getBytes(StandardCharsets.US_ASCII));
               } catch (IOException closed) {
                 // The rest is not read.
               }
             });
     var head = new String(large.getInputStream().readNBytes(12), StandardCharsets.US_ASCII);
     large.close();
-    writing.get(LIMIT, TimeUnit.SECONDS);
+    writing.get(TIMEOUT_SECONDS, TimeUnit.SECONDS);
     var status = Integer.parseInt(head.split(" ")[1]);
     return seen("status", status, "started", site.started.getCount() == 0);
   }
@@ -446,7 +447,7 @@ class MountsTest {
     leaving.close();
     Site.next(site.ended);
     // A closing server would wait for open requests.
-    site.closing().get(LIMIT, TimeUnit.SECONDS);
+    site.closing().get(TIMEOUT_SECONDS, TimeUnit.SECONDS);
     return seen("started", site.started.getCount() == 0, "open", site.begun.size());
   }
 
@@ -491,8 +492,8 @@ class MountsTest {
     stream.body().readAllBytes();
     var meanwhile = site.post("echo");
     site.released.countDown();
-    var text = called.get(LIMIT, TimeUnit.SECONDS).body();
-    closing.get(LIMIT, TimeUnit.SECONDS);
+    var text = called.get(TIMEOUT_SECONDS, TimeUnit.SECONDS).body();
+    closing.get(TIMEOUT_SECONDS, TimeUnit.SECONDS);
     return seen(
         "stream",
         "ended",
@@ -552,7 +553,7 @@ class MountsTest {
     }
     site.released.countDown();
     running.body().readAllBytes();
-    closing.get(LIMIT, TimeUnit.SECONDS);
+    closing.get(TIMEOUT_SECONDS, TimeUnit.SECONDS);
     assertFalse(running.headers().map().isEmpty());
     return seen(
         "status",

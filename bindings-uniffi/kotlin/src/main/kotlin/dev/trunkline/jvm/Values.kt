@@ -35,13 +35,13 @@ private fun valueOf(element: JsonElement): Any? = when (element) {
 private fun numberOf(element: JsonPrimitive): Number {
     val text = element.content
     // The time to read digits grows with the square of their number.
-    require(text.length <= MOST_CHARACTERS) { "a number has more than $MOST_CHARACTERS characters" }
+    require(text.length <= MAX_CHARACTERS) { "a number has more than $MAX_CHARACTERS characters" }
     if (text.none { it in ".eE" }) return text.toLongOrNull() ?: text.toBigInteger()
     val (number, exact) = text.toDouble() to text.toBigDecimal()
     return if (number.isFinite() && number.toBigDecimal().compareTo(exact) == 0) number else exact
 }
 
-private const val MOST_CHARACTERS = 1000
+private const val MAX_CHARACTERS = 1000
 
 internal fun objectFrom(value: Map<String, Any?>): JsonObject = jsonOf(value) as JsonObject
 

@@ -88,7 +88,7 @@ public fun Route.mcp(endpoint: HttpEndpoint) {
 private val Disconnection = createRouteScopedPlugin("McpDisconnection") {
     on(CallSetup) { call ->
         val engineCall = (call as? RoutingPipelineCall)?.engineCall ?: call
-        val isUnknown = isLast(call) && engineCall.javaClass.name.startsWith(CIO)
+        val isUnknown = isLast(call) && engineCall.javaClass.name.startsWith(CIO_PACKAGE)
         call.attributes.put(HttpRequestCloseHandlerKey) { if (!isUnknown) call.coroutineContext.cancel() }
     }
 }
@@ -130,7 +130,7 @@ private fun hasBody(call: ApplicationCall): Boolean {
 }
 
 private fun ByteReadChannel.chunks(): Flow<ByteArray> = flow {
-    val buffer = ByteArray(CHUNK)
+    val buffer = ByteArray(CHUNK_BYTES)
     while (true) {
         val read = readAvailable(buffer)
         if (read < 0) break
@@ -142,7 +142,7 @@ private suspend fun respond(call: ApplicationCall, response: HttpResponse) {
     // A plugin, such as that for CORS, may have set it. It has one value.
     val others = listOf(HttpHeaders.AccessControlAllowOrigin).filter { it in call.response.headers }
     // HTTP/2 forbids it.
-    val own = OWN + others + if (isHttp1(call)) emptyList() else listOf(HttpHeaders.Connection)
+    val own = OWN_HEADERS + others + if (isHttp1(call)) emptyList() else listOf(HttpHeaders.Connection)
     for ((name, value) in response.headers) {
         if (own.none { it.equals(name, ignoreCase = true) }) call.response.headers.append(name, value, safeOnly = false)
     }
@@ -162,9 +162,9 @@ private suspend fun respond(call: ApplicationCall, response: HttpResponse) {
 private fun HttpResponse.header(name: String) = headers.firstOrNull { it.first.equals(name, ignoreCase = true) }?.second
 
 /** Headers that are parameters of a response. */
-private val OWN = listOf(HttpHeaders.ContentType, HttpHeaders.ContentLength)
+private val OWN_HEADERS = listOf(HttpHeaders.ContentType, HttpHeaders.ContentLength)
 
 /** The package of the engine. */
-private const val CIO = "io.ktor.server.cio."
+private const val CIO_PACKAGE = "io.ktor.server.cio."
 
-private const val CHUNK = 65_536
+private const val CHUNK_BYTES = 65_536

@@ -134,8 +134,8 @@ class MountsTest {
 private const val PATH = "/api/v1/mcp"
 
 /** More than the buffers of sockets hold. */
-private const val LARGE = 8_000_000
-private const val LIMIT = 30L
+private const val LARGE_BYTES = 8_000_000
+private const val TIMEOUT_SECONDS = 30L
 
 private fun cio(module: Application.() -> Unit): EmbeddedServer<*, *> = embeddedServer(CIO, 0, "127.0.0.1", module = module)
 
@@ -164,10 +164,10 @@ private class Site(row: MountsTest.Row, start: (Application.() -> Unit) -> Embed
         tool("waits", "") { waits(this) }
         tool("large", "") {
             progress(1.0)
-            "x".repeat(LARGE)
+            "x".repeat(LARGE_BYTES)
         }
         tool("fills", "") {
-            progress(1.0, 2.0, "x".repeat(LARGE))
+            progress(1.0, 2.0, "x".repeat(LARGE_BYTES))
             waits(this)
         }
         tool<MountsTest.Text>("echo", "") { it.text }
@@ -240,12 +240,12 @@ private class Site(row: MountsTest.Row, start: (Application.() -> Unit) -> Embed
         }
     }
 
-    private fun happened(event: CompletableDeferred<Unit>): Unit = runBlocking { withTimeout(LIMIT.seconds) { event.await() } }
+    private fun happened(event: CompletableDeferred<Unit>): Unit = runBlocking { withTimeout(TIMEOUT_SECONDS.seconds) { event.await() } }
 
-    private fun LinkedBlockingQueue<ApplicationCall>.next(): ApplicationCall = assertNotNull(poll(LIMIT, SECONDS), "it is late")
+    private fun LinkedBlockingQueue<ApplicationCall>.next(): ApplicationCall = assertNotNull(poll(TIMEOUT_SECONDS, SECONDS), "it is late")
 
     private fun request(path: String, headers: Map<String, String>): HttpRequest.Builder {
-        val request = HttpRequest.newBuilder(URI("http://127.0.0.1:$port$path")).timeout(Duration.ofSeconds(LIMIT))
+        val request = HttpRequest.newBuilder(URI("http://127.0.0.1:$port$path")).timeout(Duration.ofSeconds(TIMEOUT_SECONDS))
         for ((name, value) in headers) request.header(name, value)
         return request
     }
@@ -271,7 +271,7 @@ private class Site(row: MountsTest.Row, start: (Application.() -> Unit) -> Embed
         val socket = Socket()
         // A large buffer takes long until it has room again.
         socket.receiveBufferSize = 256 shl 10
-        socket.soTimeout = LIMIT.toInt() * 1000
+        socket.soTimeout = TIMEOUT_SECONDS.toInt() * 1000
         socket.connect(InetSocketAddress("127.0.0.1", port))
         val body = message(tool, "mcp-session-id" in headers)
         val lines = mapOf("host" to "127.0.0.1", "content-length" to "${length ?: body.length}", "connection" to "close") + headers
@@ -305,7 +305,7 @@ private class Site(row: MountsTest.Row, start: (Application.() -> Unit) -> Embed
         ended.next()
         val others = others()
         val cut = readAll(stuck.getInputStream())
-        assertTrue(cut.startsWith("HTTP/1.1 200 ") && cut.length < LARGE, "${cut.length} ${cut.take(100)}")
+        assertTrue(cut.startsWith("HTTP/1.1 200 ") && cut.length < LARGE_BYTES, "${cut.length} ${cut.take(100)}")
         val seen = mapOf("response" to "given up", "others" to others)
         if (row.tool != "fills") return seen(seen)
         happened(cancelled)
@@ -324,7 +324,7 @@ private class Site(row: MountsTest.Row, start: (Application.() -> Unit) -> Embed
         ended.next()
         val others = others(client)
         val cut = readAll(stuck.body()).length
-        assertTrue(cut < LARGE, "$cut bytes")
+        assertTrue(cut < LARGE_BYTES, "$cut bytes")
         return seen(mapOf("response" to "given up", "others" to others))
     }
 
@@ -354,7 +354,7 @@ private class Site(row: MountsTest.Row, start: (Application.() -> Unit) -> Embed
             last = (last + String(buffer, 0, more, Charsets.ISO_8859_1)).takeLast(5)
             Thread.sleep(40)
         }
-        return seen(mapOf("response" to if (read > LARGE && last == "0\r\n\r\n") "complete" else "cut after $read bytes"))
+        return seen(mapOf("response" to if (read > LARGE_BYTES && last == "0\r\n\r\n") "complete" else "cut after $read bytes"))
     }
 
     fun slowBody(row: MountsTest.Row): JsonObject {
@@ -366,8 +366,8 @@ private class Site(row: MountsTest.Row, start: (Application.() -> Unit) -> Embed
     }
 
     fun bodyBeyondTheLimit(row: MountsTest.Row): JsonObject {
-        val (large) = raw(row.tool, send = 0, length = 2 * LARGE)
-        CompletableFuture.runAsync { large.getOutputStream().write(ByteArray(LARGE) { ' '.code.toByte() }) }
+        val (large) = raw(row.tool, send = 0, length = 2 * LARGE_BYTES)
+        CompletableFuture.runAsync { large.getOutputStream().write(ByteArray(LARGE_BYTES) { ' '.code.toByte() }) }
         val line = large.getInputStream().bufferedReader().readLine()
         large.close()
         return seen(mapOf("status" to line.split(' ')[1].toInt(), "started" to started.isCompleted))
@@ -377,7 +377,7 @@ private class Site(row: MountsTest.Row, start: (Application.() -> Unit) -> Embed
         raw(row.tool, send = 20).first.use { begun.next() }
         ended.next()
         // A closing server would wait for open requests.
-        runBlocking { withTimeout(LIMIT.seconds) { endpoint.close(600.seconds) } }
+        runBlocking { withTimeout(TIMEOUT_SECONDS.seconds) { endpoint.close(600.seconds) } }
         return seen(mapOf("started" to started.isCompleted, "open" to begun.size))
     }
 
@@ -416,8 +416,8 @@ private class Site(row: MountsTest.Row, start: (Application.() -> Unit) -> Embed
         stream.body().readAllBytes()
         val meanwhile = post("echo")
         released.complete(Unit)
-        val call = outcome(called.get(LIMIT, SECONDS).body(), "released", "complete")
-        closing.get(LIMIT, SECONDS)
+        val call = outcome(called.get(TIMEOUT_SECONDS, SECONDS).body(), "released", "complete")
+        closing.get(TIMEOUT_SECONDS, SECONDS)
         val connection = meanwhile.headers().firstValue("connection").orElse(null)
         return seen(mapOf("stream" to "ended", "call" to call, "meanwhile" to meanwhile.statusCode(), "connection" to connection))
     }
@@ -444,7 +444,7 @@ private class Site(row: MountsTest.Row, start: (Application.() -> Unit) -> Embed
         val leaving = client.sendAsync(posting(row.tool), BodyHandlers.ofInputStream())
         happened(started)
         // Resets the stream.
-        leaving.get(LIMIT, SECONDS).body().close()
+        leaving.get(TIMEOUT_SECONDS, SECONDS).body().close()
         happened(cancelled)
         val running = client.send(posting(row.tool), BodyHandlers.ofInputStream())
         assertEquals(200, running.statusCode())
@@ -453,7 +453,7 @@ private class Site(row: MountsTest.Row, start: (Application.() -> Unit) -> Embed
         while (meanwhile.statusCode() == 200) meanwhile = post("echo", client = client)
         released.complete(Unit)
         running.body().readAllBytes()
-        closing.get(LIMIT, SECONDS)
+        closing.get(TIMEOUT_SECONDS, SECONDS)
         val connection = meanwhile.headers().firstValue("connection").orElse(null)
         return seen(mapOf("status" to status, "call" to "cancelled", "meanwhile" to meanwhile.statusCode(), "connection" to connection))
     }
