@@ -18,13 +18,13 @@ const folder = resolve(given);
 const here = dirname(fileURLToPath(import.meta.url));
 const source = resolve(here, "../../bindings-node");
 const project = join(folder, "project");
-/** Timeout of one command. */
-const deadline = 300_000;
+/** Each command may take this long. */
+const timeoutMs = 300_000;
 const environment = { ...process.env, TRUNKLINE_NATIVE: "", NEXT_TELEMETRY_DISABLED: "1", npm_config_update_notifier: "false" };
 
 /** Runs a command to completion. Returns its output, or throws an error with it. */
 async function run(cwd, [command, ...options], env = {}) {
-  const child = spawn(command, options, { cwd, env: { ...environment, ...env }, stdio: ["ignore", "pipe", "pipe"], timeout: deadline });
+  const child = spawn(command, options, { cwd, env: { ...environment, ...env }, stdio: ["ignore", "pipe", "pipe"], timeout: timeoutMs });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (output += text));
   const [code, signal] = await new Promise((ended, failed) => child.on("error", failed).on("close", (...end) => ended(end)));

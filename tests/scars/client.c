@@ -7,7 +7,7 @@
 
 #include <trunkline.h>
 
-#define MOST_WORDS 64
+#define MAX_WORDS 64
 
 /* In client_threads.c. */
 void call_from_threads(long count);
@@ -52,7 +52,7 @@ static void list(trunkline_client *client) {
 }
 
 static trunkline_client *connect_to(int count, char **words) {
-  trunkline_str command[MOST_WORDS];
+  trunkline_str command[MAX_WORDS];
   const char *timeout = getenv("TIMEOUT_MS"), *revision = getenv("REVISION");
   trunkline_client_options *options = NULL;
   trunkline_client *client = NULL;
@@ -63,7 +63,7 @@ static trunkline_client *connect_to(int count, char **words) {
       trunkline_client_options_set_revision(options, trunkline_str_of(revision ? revision : "auto"))) {
     abort();
   }
-  for (index = 0; index < count && index < MOST_WORDS; ++index) command[index] = trunkline_str_of(words[index]);
+  for (index = 0; index < count && index < MAX_WORDS; ++index) command[index] = trunkline_str_of(words[index]);
   if (count == 1 ? trunkline_client_connect_http(command[0], options, &client, &error)
                  : trunkline_client_connect_child(command, (size_t)count, options, &client, &error)) {
     fprintf(stderr, "%s\n", trunkline_error_message(error));

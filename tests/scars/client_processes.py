@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from trunkline import ForkedError, Server, SyncClient
 
 PROCESSES = 4
-PATIENCE = 30  # seconds
+TIMEOUT = 30  # seconds
 
 server = Server("parent", version="1")
 parents: list[SyncClient] = []
@@ -42,10 +42,10 @@ def main() -> None:
         for way in multiprocessing.get_all_start_methods():
             context = multiprocessing.get_context(way)
             with ProcessPoolExecutor(PROCESSES, mp_context=context) as executor:
-                slowest = max(slowest, *executor.map(work, range(2 * PROCESSES), timeout=PATIENCE))
+                slowest = max(slowest, *executor.map(work, range(2 * PROCESSES), timeout=TIMEOUT))
             process = context.Process(target=work, args=(1,))
             process.start()
-            process.join(PATIENCE)
+            process.join(TIMEOUT)
             assert process.exitcode == 0, (way, process.exitcode)
             assert client.call_tool("echo", {"message": way}).text == way
     print(slowest)

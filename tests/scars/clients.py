@@ -11,13 +11,13 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from pathlib import Path
 
-from endings import LONG_CALL, Case, bar, cases, checked, languages
-from peer import LEGACY, START, Endpoint, Language
+from endings import LONG_CALL_MS, Case, bar, cases, checked, languages
+from peer import LEGACY, START_TIMEOUT, Endpoint, Language
 from row import LONG_FORM, row
 
 RUNS = 50 if LONG_FORM else 5
-AT_ONCE = 5
-STALLED = 1000
+CONCURRENCY = 5
+STALLED_CALLS = 1000
 FAMILY = 'sleep 600 >/dev/null 2>&1 & echo $$ $! >"$0"; exec "$@"'
 
 
@@ -41,7 +41,7 @@ class Driver:
             start_new_session=True,
         )
         started = cls(process)
-        assert await asyncio.wait_for(started.line(), START) == "ready"
+        assert await asyncio.wait_for(started.line(), START_TIMEOUT) == "ready"
         return started
 
     def send(self, *lines: str) -> None:
@@ -86,7 +86,7 @@ async def end_of_family(case: Case, language: Language) -> float:
         async with driver(language, *server) as client:
             family = [int(word) for word in noted.read_text(encoding="ascii").split()]
             try:
-                client.send(f"call 1 {LONG_CALL}", "call 2 1")
+                client.send(f"call 1 {LONG_CALL_MS}", "call 2 1")
                 assert (await client.outcomes(1)) == {"2": "ok"}
                 start = time.perf_counter()
                 way, *to_all = case["ends"]
@@ -107,7 +107,7 @@ async def end_of_family(case: Case, language: Language) -> float:
 
 
 async def slowest_end(case: Case, language: Language) -> float:
-    at_once = asyncio.Semaphore(AT_ONCE)
+    at_once = asyncio.Semaphore(CONCURRENCY)
 
     async def one() -> float:
         async with at_once:
@@ -165,11 +165,11 @@ async def server_stalled(language: Language) -> float:
                 await stopped(family[0])
                 start = time.perf_counter()
                 # More than fits into a pipe.
-                client.send(*[f"call {number} 1" for number in range(1, STALLED + 1)])
-                failed = await client.outcomes(STALLED)
+                client.send(*[f"call {number} 1" for number in range(1, STALLED_CALLS + 1)])
+                failed = await client.outcomes(STALLED_CALLS)
                 seconds = time.perf_counter() - start
                 kinds = {kind.lower().rpartition("_")[2] for kind in failed.values()}
-                assert len(failed) == STALLED and kinds == {"timeout"}, kinds
+                assert len(failed) == STALLED_CALLS and kinds == {"timeout"}, kinds
                 os.kill(family[0], signal.SIGCONT)
                 # The server first reads what was sent before, which may take a call's 2 s and more.
                 for number in range(5000, 5010):

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from peer import LEGACY, META, MODERN, SOON, Endpoint, Language, Message
+from peer import LEGACY, META, MODERN, WAIT_TIMEOUT, Endpoint, Language, Message
 
 TASKS = "io.modelcontextprotocol/tasks"
 # Capabilities of a client with a user and a model.
@@ -44,7 +44,7 @@ class Events:
     async def begin(cls, worker: Endpoint, request: bytes) -> "Events":
         reader, writer = await worker.connect()
         writer.write(request)
-        head = (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), SOON)).decode().lower()
+        head = (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), WAIT_TIMEOUT)).decode().lower()
         if " 200 " not in head.split("\r\n", 1)[0] or "text/event-stream" not in head:
             writer.close()
             raise Refused(int(head.split(" ", 2)[1]), {})
@@ -60,7 +60,7 @@ class Events:
 
     async def next(self) -> Message:
         """The next message. Raises EOFError or OSError if there is none."""
-        return await asyncio.wait_for(self._next(), SOON)
+        return await asyncio.wait_for(self._next(), WAIT_TIMEOUT)
 
     async def _next(self) -> Message:
         data = ""
@@ -99,7 +99,7 @@ class Crew:
         return {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
 
     async def _ask(self, worker: Endpoint, message: Message, *headers: str) -> Any:
-        status, body = await asyncio.wait_for(worker.post(message, *headers), SOON)
+        status, body = await asyncio.wait_for(worker.post(message, *headers), WAIT_TIMEOUT)
         answer = json.loads(body) if body else {}
         if "result" not in answer:
             raise Refused(status, answer.get("error", {}))
@@ -129,7 +129,7 @@ class Crew:
 
     async def task_becomes(self, task: str, *statuses: str) -> Message:
         """Waits until the task has one of the statuses or, if none are given, is over."""
-        for _ in range(SOON * 10):
+        for _ in range(WAIT_TIMEOUT * 10):
             state = await self.modern("tasks/get", {"taskId": task})
             if state["status"] in (statuses or FINAL):
                 return state
@@ -143,7 +143,7 @@ class Crew:
         reader, writer = await worker.connect()
         try:
             writer.write(worker.head(len(body), "Connection: close") + body)
-            head = (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), SOON)).decode()
+            head = (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), WAIT_TIMEOUT)).decode()
         finally:
             writer.close()
         if " 200 " not in head.split("\r\n", 1)[0]:

@@ -6,19 +6,19 @@ import resource
 import time
 from collections.abc import Awaitable, Callable
 
-from peer import LEGACY, META, MODERN, SOON, Endpoint, Language, Message, call, endpoint
+from peer import LEGACY, META, MODERN, WAIT_TIMEOUT, Endpoint, Language, Message, call, endpoint
 from row import LONG_FORM, row
 
 MIB = 1 << 20
 # The default of the servers.
 MAX_SESSIONS = 10_000
-# Maximum CPU time of an idle process per second, in seconds.
-BUSY = 0.2
+# An idle process may use this many seconds of CPU time per second.
+MAX_IDLE_CPU = 0.2
 
 
 async def bystander_call(server: Endpoint) -> None:
     """A call of another client."""
-    status, body = await asyncio.wait_for(server.modern(1, "echo", {"message": "bystander"}), SOON)
+    status, body = await asyncio.wait_for(server.modern(1, "echo", {"message": "bystander"}), WAIT_TIMEOUT)
     assert status == 200 and b"bystander" in body, (status, body)
 
 
@@ -93,7 +93,7 @@ async def held_values(language: Language) -> float:
         await asyncio.sleep(3)
         start = time.perf_counter()
         message = {"message": "bystander" * 900, "more": [0] * 100}
-        status, answer = await asyncio.wait_for(server.modern(1, "echo", message), SOON)
+        status, answer = await asyncio.wait_for(server.modern(1, "echo", message), WAIT_TIMEOUT)
         seconds = time.perf_counter() - start
         for one in held:
             one.cancel()
@@ -241,7 +241,7 @@ async def few_descriptors(language: Language) -> float:
         used = server.processor_time()
         await asyncio.sleep(1)
         used = server.processor_time() - used
-        assert used < BUSY, f"the server used {used:.2f} s of a second while it had no descriptors"
+        assert used < MAX_IDLE_CPU, f"the server used {used:.2f} s of a second while it had no descriptors"
         start = time.perf_counter()
         for _, writer in kept:
             writer.close()

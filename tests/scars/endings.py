@@ -14,15 +14,15 @@ from signal import Signals
 from typing import Any
 
 from crowd import open_streams
-from peer import META, MODERN, START, Endpoint, Language, Message, Pipe, call, endpoint, pipe
+from peer import META, MODERN, START_TIMEOUT, Endpoint, Language, Message, Pipe, call, endpoint, pipe
 from row import LANGUAGES, row
 
 Case = dict[str, Any]
 
 TABLE: list[Case] = json.loads((Path(__file__).parents[1] / "exits.json").read_text(encoding="utf-8"))
-LONG_CALL = 600_000  # deadline in milliseconds after which no call may keep a process alive
-MANY = 4 * (os.cpu_count() or 1)  # more calls than a runtime has threads
-PAUSE = 0.3  # seconds until the next signal: one that arrives while the same is pending is lost
+LONG_CALL_MS = 600_000  # no call may keep a process alive for so long
+MANY_CALLS = 4 * (os.cpu_count() or 1)  # more than a runtime has threads
+SIGNAL_INTERVAL = 0.3  # seconds: a signal that arrives while the same is pending is lost
 # Runs a program as process 1, like the main process of a container.
 CONTAINER = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "--map-root-user"]
 # Otherwise, several JVMs that are process 1 complain about their common file of statistics.
@@ -122,19 +122,19 @@ class Running:
 
     async def begin(self, case: Case) -> None:
         """Starts the calls, and waits until they run."""
-        tool, arguments, numbers = case["calls"]["tool"], {"ms": case["calls"].get("ms", LONG_CALL)}, self.numbers
+        tool, arguments, numbers = case["calls"]["tool"], {"ms": case["calls"].get("ms", LONG_CALL_MS)}, self.numbers
         if isinstance(self.server, Pipe):
             self.server.send(call(0, "echo", {"message": "ready"}))
             await self.server.answer(0)
             self.server.send(*[call(number, tool, arguments, progressToken=number) for number in numbers])
         else:
             # The socket of a web server is open before it serves.
-            status, _ = await asyncio.wait_for(self.server.modern(0, "echo", {"message": "ready"}), START)
+            status, _ = await asyncio.wait_for(self.server.modern(0, "echo", {"message": "ready"}), START_TIMEOUT)
             assert status == 200, status
             self.calls = [await HttpCall.start(self.server, number, tool, arguments) for number in numbers]
         if tool == "block":
             # The tool blocks its server, and reports nothing.
-            await asyncio.sleep(PAUSE)
+            await asyncio.sleep(SIGNAL_INTERVAL)
         elif isinstance(self.server, Pipe):
             for _ in numbers:
                 await self.server.until("method", "notifications/progress")
@@ -160,7 +160,7 @@ class Running:
     async def repeat(self, way: str) -> None:
         while True:
             await self.end(way)
-            await asyncio.sleep(PAUSE)
+            await asyncio.sleep(SIGNAL_INTERVAL)
 
     async def outcomes(self, case: Case) -> Case:
         """Return the outcomes of the calls and streams."""
@@ -188,7 +188,7 @@ async def running(case: Case, language: Language) -> AsyncGenerator[Running]:
     async with pipe(language) if serves == "stdio" else endpoint(replace(language, way=way)) as server:
         process = only_child(server.process.pid) if contained else server.process.pid
         count = case["calls"].get("count", 1)
-        found = Running(server, process, range(1, 1 + (MANY if count == "many" else count)))
+        found = Running(server, process, range(1, 1 + (MANY_CALLS if count == "many" else count)))
         await found.begin(case)
         yield found
 
@@ -199,7 +199,7 @@ async def ending(case: Case, language: Language) -> float:
         *first, last = case["ends"]
         for way in first:
             await found.end(way)
-            await asyncio.sleep(PAUSE)
+            await asyncio.sleep(SIGNAL_INTERVAL)
         outcomes = asyncio.ensure_future(found.outcomes(case))
         start = time.perf_counter()
         steps = asyncio.ensure_future(found.repeat(last) if first else found.end(last))

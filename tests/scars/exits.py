@@ -5,18 +5,18 @@ import json
 import os
 import time
 
-from endings import LONG_CALL
-from peer import SOON, Language, call, pipe
+from endings import LONG_CALL_MS
+from peer import WAIT_TIMEOUT, Language, call, pipe
 from row import row
 
-DRAIN = 5  # seconds, the default of the drain deadline
-FAILING = 1000  # calls whose log records exceed the capacity of a pipe
+DRAIN_DEADLINE = 5  # seconds, the default of the drain deadline
+FAILING_CALLS = 1000  # their log records exceed the capacity of a pipe
 
 
-@row("stdin ends while a synchronous tool goes on", DRAIN, "s", languages=("python",), waits=True)
+@row("stdin ends while a synchronous tool goes on", DRAIN_DEADLINE, "s", languages=("python",), waits=True)
 async def end_of_input_beside_a_synchronous_tool(language: Language) -> float:
     async with pipe(language) as server:
-        server.send(call(1, "work", {"ms": LONG_CALL}), call(2, "echo", {"message": "started"}))
+        server.send(call(1, "work", {"ms": LONG_CALL_MS}), call(2, "echo", {"message": "started"}))
         await server.answer(2)
         start = time.perf_counter()
         server.end_input()
@@ -33,14 +33,14 @@ async def stray_prints(language: Language) -> float:
         return sum(not line.startswith(b'{"jsonrpc"') for line in server.lines)
 
 
-@row("nobody reads stderr: failing calls are answered, and the server ends with its input", DRAIN, "s")
+@row("nobody reads stderr: failing calls are answered, and the server ends with its input", DRAIN_DEADLINE, "s")
 async def unread_stderr(language: Language) -> float:
     unread, stderr = os.pipe()
     try:
         async with pipe(language, stderr) as server:
-            for number in range(1, FAILING + 1):
+            for number in range(1, FAILING_CALLS + 1):
                 server.send(call(number, "fail", {}))
-                await asyncio.wait_for(server.answer(number), SOON)
+                await asyncio.wait_for(server.answer(number), WAIT_TIMEOUT)
             start = time.perf_counter()
             server.end_input()
             await server.ended()

@@ -10,14 +10,14 @@ import json
 import os
 import sys
 
-from peer import META, MODERN, SOON, Place, call
+from peer import META, MODERN, WAIT_TIMEOUT, Place, call
 
 KIB = 1 << 10
-# Bytes read before a flood counts as started.
-BEGUN = 64 * KIB
-# Cancelled calls per second.
-STORM = 400
-ENDLESS = 1_000_000_000
+# A flood has started once this much of it was read.
+STARTED_BYTES = 64 * KIB
+# The rate of a storm of cancelled calls.
+CALLS_PER_SECOND = 400
+ENDLESS_COUNT = 1_000_000_000
 
 
 async def begin(
@@ -36,10 +36,10 @@ async def begin(
 
 async def read(server: Place, **kind: bool) -> None:
     """Reads everything."""
-    reader, _ = await begin(server, "flood", {"count": ENDLESS, **kind})
+    reader, _ = await begin(server, "flood", {"count": ENDLESS_COUNT, **kind})
     received = 0
     while piece := await reader.read(64 * KIB):
-        if received < BEGUN <= received + len(piece):
+        if received < STARTED_BYTES <= received + len(piece):
             print("flooding", flush=True)
         received += len(piece)
         await asyncio.sleep(0.001)
@@ -48,7 +48,7 @@ async def read(server: Place, **kind: bool) -> None:
 
 async def leave_unread(server: Place) -> None:
     """Reads the head and nothing else."""
-    reader, writer = await begin(server, "flood", {"count": ENDLESS})
+    reader, writer = await begin(server, "flood", {"count": ENDLESS_COUNT})
     await reader.readuntil(b"\r\n\r\n")
     writer.transport.pause_reading()
     print("flooding", flush=True)
@@ -61,12 +61,12 @@ async def cancel(server: Place) -> None:
     async def one() -> None:
         reader, writer = await begin(server, "slow", {"ms": 60_000})
         try:
-            await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), SOON)
+            await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), WAIT_TIMEOUT)
         finally:
             writer.transport.abort()
 
-    for number in range(ENDLESS):
-        await asyncio.gather(*[one() for _ in range(STORM // 20)])
+    for number in range(ENDLESS_COUNT):
+        await asyncio.gather(*[one() for _ in range(CALLS_PER_SECOND // 20)])
         if number == 1:
             print("flooding", flush=True)
         await asyncio.sleep(0.05)

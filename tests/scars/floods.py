@@ -10,21 +10,21 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from crowd import bystander_call
-from peer import SOON, Endpoint, Language, endpoint
+from peer import WAIT_TIMEOUT, Endpoint, Language, endpoint
 from row import row
 
-TIMES = 2
+MAX_SLOWDOWN = 2
 # Seconds. Scheduling latency on an otherwise idle processor may be that long, whatever the server
 # does: below it, a call that takes twice as long proves nothing.
-FLOOR = 0.005
+MIN_LATENCY = 0.005
 # Seconds: a flood without pauses uses all the processor time it gets.
-ANSWERED = 0.1
+MAX_LATENCY = 0.1
 ROUNDS = 3
 CALLS = 20
 # One call out of that many may have waited for the machine.
-FEW = 20
+SLOW_SHARE = 20
 # A process below this CPU usage is idle.
-REST = 0.1
+MAX_IDLE_CPU = 0.1
 
 
 async def calls(server: Endpoint) -> list[float]:
@@ -40,20 +40,20 @@ async def calls(server: Endpoint) -> list[float]:
 
 async def at_rest(server: Endpoint) -> None:
     """Waits until the work left by an earlier flood is done."""
-    end = time.monotonic() + SOON
+    end = time.monotonic() + WAIT_TIMEOUT
     used, since = server.processor_time(), time.monotonic()
     while time.monotonic() < end:
         await asyncio.sleep(0.2)
         now, at = server.processor_time(), time.monotonic()
-        if now - used < REST * (at - since):
+        if now - used < MAX_IDLE_CPU * (at - since):
             return
         used, since = now, at
-    raise AssertionError(f"the server was not at rest {SOON} s after a flood")
+    raise AssertionError(f"the server was not at rest {WAIT_TIMEOUT} s after a flood")
 
 
 def floor() -> float:
     """Scheduling latency when other processes compete for the processors."""
-    return FLOOR * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    return MIN_LATENCY * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 @contextlib.asynccontextmanager
@@ -65,7 +65,7 @@ async def flood(server: Endpoint, kind: str) -> AsyncGenerator[None]:
     )
     assert process.stdout
     try:
-        line = await asyncio.wait_for(process.stdout.readline(), SOON)
+        line = await asyncio.wait_for(process.stdout.readline(), WAIT_TIMEOUT)
         assert line == b"flooding\n", f"there is no flood: {line!r}"
         yield
         assert process.returncode is None, f"the flood ended with {process.returncode}"
@@ -94,34 +94,34 @@ async def slowdown(language: Language, kind: str) -> float:
             quiet += await calls(server)
             flooded += await beside(server, kind)
         slow = [seconds for seconds in flooded if seconds > 1]
-        assert len(slow) <= len(flooded) // FEW, f"calls during it took {slow} s"
+        assert len(slow) <= len(flooded) // SLOW_SHARE, f"calls during it took {slow} s"
         median = statistics.median(flooded)
         times = median / statistics.median(quiet)
-        return min(times, TIMES) if median <= floor() else times
+        return min(times, MAX_SLOWDOWN) if median <= floor() else times
 
 
-@row("a flood of progress that nobody reads: calls beside it", TIMES, "times as long", alone=True)
+@row("a flood of progress that nobody reads: calls beside it", MAX_SLOWDOWN, "times as long", alone=True)
 async def progress_that_nobody_reads(language: Language) -> float:
     return await slowdown(language, "unread")
 
 
-@row("a flood of progress that is read: calls beside it", TIMES, "times as long", alone=True)
+@row("a flood of progress that is read: calls beside it", MAX_SLOWDOWN, "times as long", alone=True)
 async def progress_that_is_read(language: Language) -> float:
     return await slowdown(language, "progress")
 
 
-@row("a flood of progress without a pause: calls beside it", ANSWERED, "s", alone=True)
+@row("a flood of progress without a pause: calls beside it", MAX_LATENCY, "s", alone=True)
 async def progress_without_a_pause(language: Language) -> float:
     async with endpoint(language) as server:
         await calls(server)
         return statistics.median([seconds for _ in range(ROUNDS) for seconds in await beside(server, "steady")])
 
 
-@row("a flood of log messages: calls beside it", TIMES, "times as long", alone=True)
+@row("a flood of log messages: calls beside it", MAX_SLOWDOWN, "times as long", alone=True)
 async def log_messages(language: Language) -> float:
     return await slowdown(language, "log")
 
 
-@row("a storm of calls that are cancelled: calls beside it", TIMES, "times as long", alone=True)
+@row("a storm of calls that are cancelled: calls beside it", MAX_SLOWDOWN, "times as long", alone=True)
 async def cancelled_calls(language: Language) -> float:
     return await slowdown(language, "cancel")

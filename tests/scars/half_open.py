@@ -11,13 +11,13 @@ from pathlib import Path
 
 from clients import driver
 from crowd import bystander
-from peer import SOON, Language, endpoint
+from peer import WAIT_TIMEOUT, Language, endpoint
 from processes import printed
 from row import row
 
 # Commands that create a network namespace; the first that the system allows is used.
 NETWORKS = (["unshare", "--net", "--map-root-user"], ["sudo", "-n", "-E", "unshare", "--net"])
-TIMEOUT = 1.0  # seconds, of each call of the client
+CALL_TIMEOUT = 1.0  # seconds, of each call of the client
 
 
 async def own_network() -> list[str]:
@@ -96,18 +96,18 @@ async def relay(host: str, port: int) -> AsyncGenerator[Relay]:
 @row("a server vanishes: its calls fail in their time, and the next one is answered", 10, "s", waits=True)
 async def server_vanishes(language: Language) -> float:
     async with endpoint(language) as server, relay(server.host, server.port) as way:
-        variables = {"TIMEOUT_MS": str(int(TIMEOUT * 1000))}
+        variables = {"TIMEOUT_MS": str(int(CALL_TIMEOUT * 1000))}
         async with driver(language, f"http://127.0.0.1:{way.port}/mcp", **variables) as client:
             client.send("call 1 60000", "call 2 60000", "call 3 1")
-            assert (await asyncio.wait_for(client.outcomes(1), SOON)) == {"3": "ok"}
+            assert (await asyncio.wait_for(client.outcomes(1), WAIT_TIMEOUT)) == {"3": "ok"}
             await way.fall_silent()
             start = time.perf_counter()
-            failed = await asyncio.wait_for(client.outcomes(2), SOON)
+            failed = await asyncio.wait_for(client.outcomes(2), WAIT_TIMEOUT)
             assert set(failed) == {"1", "2"}, failed
             assert {kind.lower().removeprefix("trunkline_") for kind in failed.values()} == {"timeout"}, failed
             for number in range(4, 9):
                 client.send(f"call {number} 1")
-                outcome = (await asyncio.wait_for(client.outcomes(1), SOON))[str(number)]
+                outcome = (await asyncio.wait_for(client.outcomes(1), WAIT_TIMEOUT))[str(number)]
                 # A connection that was idle when its server vanished delays one more call.
                 if outcome == "ok":
                     assert await bystander(server) < 1

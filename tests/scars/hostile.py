@@ -13,7 +13,7 @@ from row import LONG_FORM, row
 
 LINES = 10_000
 CONNECTIONS = 10_000 if LONG_FORM else 1000
-AT_ONCE = 50
+CONCURRENCY = 50
 # Strings that mean something to some parser.
 WORDS = (
     *(b"\0", b"\r\n", b"\r\n\r\n", b" ", b'"', b"\\u0000", b"\\ud800", b"{", b"[" * 500, b"}", b"]", b",", b":", b"-1"),
@@ -98,10 +98,10 @@ async def hostile_connections(language: Language) -> float:
                 writer.close()
 
         async def attack(inputs: Iterator[bytes]) -> None:
-            while part := list(itertools.islice(inputs, AT_ONCE)):
+            while part := list(itertools.islice(inputs, CONCURRENCY)):
                 await asyncio.gather(*[one(data) for data in part])
 
-        await attack(changed(seeds, 2 * AT_ONCE))
+        await attack(changed(seeds, 2 * CONCURRENCY))
         await bystander(server)
         before = server.memory()
         attacker = asyncio.ensure_future(attack(changed(seeds, CONNECTIONS)))

@@ -10,7 +10,7 @@ PATTERNS = {"around": r"(?=.*\d)[a-z]+\d", "back": r"(?=(a+))\1b"}
 # Schemas that are slow to check for each item, and slow to compile.
 MANY = {"type": "array", "items": {"allOf": [{"minimum": -number} for number in range(2000)]}}
 LARGE = {"properties": {f"p{number}": {"pattern": f"^\\p{{L}}{{{number}}}$"} for number in range(1, 800)}}
-NOISE = 50
+NOISE_MESSAGES = 50
 
 
 def result_of(method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def send(message: dict[str, Any]) -> None:
 
 
 def make_noise(token: object) -> None:
-    for number in range(NOISE):
+    for number in range(NOISE_MESSAGES):
         progress = {"progressToken": token, "progress": number, "message": "half \ud83d"}
         send({"method": "notifications/progress", "params": progress})
         send({"method": "notifications/message", "params": {"level": "error", "data": "half \ud83d"}})

@@ -11,8 +11,8 @@ from typing import Any
 
 MODERN = "2026-07-28"
 LEGACY = "2025-11-25"
-START = 30  # seconds for a process to start
-SOON = 30  # seconds for any wait of a test
+START_TIMEOUT = 30  # seconds, for a process
+WAIT_TIMEOUT = 30  # seconds, for any wait of a test
 META = {
     "io.modelcontextprotocol/protocolVersion": MODERN,
     "io.modelcontextprotocol/clientInfo": {"name": "scars", "version": "1"},
@@ -56,7 +56,7 @@ class Pipe:
         started = cls(process)
         params = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "scars", "version": "1"}}
         started.send({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
-        await asyncio.wait_for(started.answer(0), START)
+        await asyncio.wait_for(started.answer(0), START_TIMEOUT)
         started.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         return started
 
@@ -155,7 +155,7 @@ class Endpoint(Place):
             **more,
         )
         assert process.stdout
-        line = (await asyncio.wait_for(process.stdout.readline(), START)).decode()
+        line = (await asyncio.wait_for(process.stdout.readline(), START_TIMEOUT)).decode()
         host, port = line.split("/")[2].rsplit(":", 1)
         return cls(host, int(port), process)
 

@@ -14,8 +14,8 @@ LONG = "--long"
 LONG_FORM = LONG in sys.argv
 
 LANGUAGES = ("rust", "python", "node", "c", "go", "kotlin", "java", "ruby", "swift")
-# Number of languages that measure a row with a time in the short form.
-AT_A_TURN = 2
+# In the short form, this many languages measure a row with a time.
+LANGUAGES_PER_TURN = 2
 # Of these, the ones that measure what only the core does in the long form alone.
 NEWER = ("go", "kotlin", "java", "ruby", "swift")
 # The default machine of the tests has no toolchain of it.
@@ -78,9 +78,9 @@ class Row:
         if self.untimed:
             return [name for name in names if not (self.of_core and name in NEWER)]
         turning = [name for name in names if name != BY_NAME]
-        if len(turning) > AT_A_TURN:
-            first = AT_A_TURN * turn + zlib.crc32(self.trouble.encode())
-            turning = [turning[(first + place) % len(turning)] for place in range(AT_A_TURN)]
+        if len(turning) > LANGUAGES_PER_TURN:
+            first = LANGUAGES_PER_TURN * turn + zlib.crc32(self.trouble.encode())
+            turning = [turning[(first + place) % len(turning)] for place in range(LANGUAGES_PER_TURN)]
         # `BY_NAME` only takes part where it is named, and then in every row.
         return [*turning, *[name for name in names if name == BY_NAME]]
 

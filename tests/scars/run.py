@@ -27,7 +27,7 @@ import workers
 from peer import Language
 from row import Row
 
-PATIENCE = 600 if row.LONG_FORM else 120  # seconds for one figure
+FIGURE_TIMEOUT = 600 if row.LONG_FORM else 120  # seconds
 ROWS_AT_ONCE = 2  # each starts a process per language
 ROWS_AT_A_TURN = 6  # each starts a process for two languages
 
@@ -40,14 +40,14 @@ async def figure(one: Row, language: Language, at_once: asyncio.Semaphore) -> di
                 # Other programs may have used the processors; a real problem shows again.
                 value = min(value, await measured(one, language))
     except asyncio.TimeoutError:
-        return {"fault": f"not done after {PATIENCE} s"}
+        return {"fault": f"not done after {FIGURE_TIMEOUT} s"}
     except Exception as error:  # noqa: BLE001 - a fault of one figure
         return {"fault": f"{type(error).__name__}: {error}"[:400]}
     return {"figure": value} if value <= one.bar else {"figure": value, "fault": f"above the bar of {one.bar}"}
 
 
 async def measured(one: Row, language: Language) -> float:
-    return round(await asyncio.wait_for(one.measure(language), PATIENCE), 3)
+    return round(await asyncio.wait_for(one.measure(language), FIGURE_TIMEOUT), 3)
 
 
 def measure(languages: list[Language], turn: int | None) -> list[dict[str, Any]]:
@@ -85,7 +85,7 @@ def check_turns() -> None:
     for one in row.ROWS:
         names = set(one.names(None))
         at_turns = [set(one.names(turn)) for turn in range(len(names))]
-        few = [few for few in at_turns if len(few) < min(row.AT_A_TURN, len(names))]
+        few = [few for few in at_turns if len(few) < min(row.LANGUAGES_PER_TURN, len(names))]
         missing = names.difference(*at_turns)
         # Without a time, the long form measures the others.
         assert not few and (one.untimed or not missing), f"{one.trouble}: too few {few}, never {missing}"

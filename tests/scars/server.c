@@ -71,21 +71,21 @@ static void stray(trunkline_call *call, void *user_data) {
   trunkline_call_return_text(call, S("printed"));
 }
 
-/* The exit status of the tool "end", and whether the program returns. */
-#define STATUS 7
+/* The status with which the tool "end" exits, and whether the program returns. */
+#define EXIT_STATUS 7
 static bool is_returning;
 
 static void *exit_soon(void *data) {
   (void)data;
   sleep_ms(100);
-  exit(STATUS);
+  exit(EXIT_STATUS);
 }
 
 static void end(trunkline_call *call, void *user_data) {
   trunkline_str how = trunkline_call_text(call, S("/how"), S(""));
   pthread_t thread;
   (void)user_data;
-  if (strcmp(how.data, "handler") == 0) exit(STATUS);
+  if (strcmp(how.data, "handler") == 0) exit(EXIT_STATUS);
   is_returning = strcmp(how.data, "main") == 0;
   if (!is_returning && pthread_create(&thread, NULL, exit_soon, NULL)) abort();
   trunkline_call_return_text(call, S("ends"));

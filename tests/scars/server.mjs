@@ -5,15 +5,15 @@ import { writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Server, ToolError } from "trunkline";
 
-// Idle timeout of a peer in milliseconds, if not the default.
-const silence = Number(process.env.SILENCE_MS ?? 60_000);
+// The timeout of idle peers, if not the default.
+const idleTimeoutMs = Number(process.env.SILENCE_MS ?? 60_000);
 const stateKey = process.env.STATE_KEY;
 // Callbacks throw, and so does the verifier for tokens other than "good".
 const throws = "THROWS" in process.env;
 const thrower = (name) => () => {
   throw new Error(`thrown by ${name}`);
 };
-const options = { store: process.env.STORE, stateKeys: stateKey ? [stateKey] : [], keepAlive: Math.min(silence / 4, 15_000) };
+const options = { store: process.env.STORE, stateKeys: stateKey ? [stateKey] : [], keepAlive: Math.min(idleTimeoutMs / 4, 15_000) };
 const server = new Server({ name: "scars", version: "1.0.0" }, { lifespan: () => undefined, ...options, ...(throws && { onError: thrower("a hook") }) });
 if (throws) server.use("tools/call", (request, next) => (request.params.name === "touch" ? thrower("middleware")() : next()));
 const verifier = ({ token }) => (token === "good" ? { subject: "good" } : thrower("the verifier")());
@@ -46,13 +46,13 @@ server.registerTool("stray", {}, () => {
 server.registerTool("fail", {}, () => {
   throw new Error("x".repeat(2000));
 });
-// The exit status of the tool `end`, and what lets the process end.
-const status = 7;
+// The status with which the tool `end` exits, and what lets the process end.
+const exitStatus = 7;
 let returns = () => undefined;
 server.registerTool("end", { inputSchema: { type: "object", properties: { how: { type: "string" } } } }, ({ how }) => {
-  if (how === "handler") process.exit(status);
+  if (how === "handler") process.exit(exitStatus);
   if (how === "main") returns();
-  else setTimeout(() => process.exit(status), 100);
+  else setTimeout(() => process.exit(exitStatus), 100);
   return "ends";
 });
 
@@ -109,7 +109,7 @@ async function serveMounted(way) {
 const way = process.argv[2];
 if (way === "stdio") await server.serveStdio();
 else if (way === "http") {
-  const listener = await server.listen({ port: Number(process.env.PORT ?? 0), idleTimeout: silence, writeTimeout: silence, ...(throws && { auth }) });
+  const listener = await server.listen({ port: Number(process.env.PORT ?? 0), idleTimeout: idleTimeoutMs, writeTimeout: idleTimeoutMs, ...(throws && { auth }) });
   console.log(listener.url);
   await listener.run();
 } else if (way === "listen") {

@@ -13,14 +13,14 @@ from pathlib import Path
 
 from trunkline import AccessToken, Auth, Context, Identity, Next, Request, Server, ToolError
 
-# Idle timeout of a peer in seconds, if not the default.
-SILENCE = float(os.environ.get("SILENCE_MS", "60000")) / 1000
+# The timeout of idle peers in seconds, if not the default.
+IDLE_TIMEOUT = float(os.environ.get("SILENCE_MS", "60000")) / 1000
 
 # Callbacks throw, and so does the verifier for tokens other than "good".
 THROWS = "THROWS" in os.environ
 
-# The exit status of the tool `end`, and what lets the main function return.
-STATUS = 7
+# The status with which the tool `end` exits, and what lets the main function return.
+EXIT_STATUS = 7
 returns = asyncio.Event()
 
 # Messages of a flood before a pause, so that it leaves some processor time to others. A steady
@@ -39,7 +39,7 @@ server = Server(
     lifespan=lifespan,
     store=os.environ.get("STORE"),
     state_keys=[os.environ["STATE_KEY"]] if "STATE_KEY" in os.environ else [],
-    keep_alive=min(SILENCE / 4, 15),
+    keep_alive=min(IDLE_TIMEOUT / 4, 15),
 )
 
 
@@ -86,11 +86,11 @@ async def fail() -> str:
 @server.tool
 async def end(how: str) -> str:
     if how == "handler":
-        sys.exit(STATUS)
+        sys.exit(EXIT_STATUS)
     if how == "main":
         returns.set()
     else:
-        asyncio.get_running_loop().call_later(0.1, sys.exit, STATUS)
+        asyncio.get_running_loop().call_later(0.1, sys.exit, EXIT_STATUS)
     return "ends"
 
 
@@ -214,8 +214,8 @@ if __name__ == "__main__":
         server.run(
             "http",
             port=int(os.environ.get("PORT", "0")),
-            idle_timeout=SILENCE,
-            write_timeout=SILENCE,
+            idle_timeout=IDLE_TIMEOUT,
+            write_timeout=IDLE_TIMEOUT,
             auth=auth if THROWS else None,
             on_ready=lambda one: print(one.url, flush=True),
         )

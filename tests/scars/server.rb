@@ -4,14 +4,14 @@
 
 require "trunkline"
 
-# Idle timeout of a peer in seconds, if not the default.
-SILENCE = ENV.fetch("SILENCE_MS", "60000").to_f / 1000
+# The timeout of idle peers in seconds, if not the default.
+IDLE_TIMEOUT = ENV.fetch("SILENCE_MS", "60000").to_f / 1000
 
 # Callbacks raise, and so does the verifier for tokens other than "good".
 THROWS = ENV.key?("THROWS")
 
-# The exit status of the tool `end`, and what lets the program return.
-STATUS = 7
+# The status with which the tool `end` exits, and what lets the program return.
+EXIT_STATUS = 7
 RETURNS = Thread::Queue.new
 
 # Messages of a flood before a pause, so that it leaves some processor time to others. A steady
@@ -22,7 +22,7 @@ BURST = 50
 HALF = "half of a character: \xED\xA0\xBD"
 
 raises = ->(*) { raise "thrown by a hook" } if THROWS
-SERVER = Trunkline::Server.new("scars", version: "1.0.0", lifespan: -> {}, store: ENV["STORE"], state_keys: [ENV["STATE_KEY"]].compact, keep_alive: [SILENCE / 4, 15].min, on_error: raises)
+SERVER = Trunkline::Server.new("scars", version: "1.0.0", lifespan: -> {}, store: ENV["STORE"], state_keys: [ENV["STATE_KEY"]].compact, keep_alive: [IDLE_TIMEOUT / 4, 15].min, on_error: raises)
 
 SERVER.tool("echo", input: { message: String }) { |message:| message }
 slow = lambda do |ctx, ms:|
@@ -47,12 +47,12 @@ end
 SERVER.tool("fail") { raise "x" * 2000 }
 SERVER.tool("end", input: { how: String }) do |how:|
   case how
-  when "handler" then exit STATUS
+  when "handler" then exit EXIT_STATUS
   when "main" then RETURNS << true
   else
     Thread.new do
       sleep 0.1
-      exit STATUS
+      exit EXIT_STATUS
     end
   end
   "ends"
@@ -126,7 +126,7 @@ case ARGV.first
 when "stdio" then SERVER.run_stdio
 when "http"
   auth = { resource: "http://127.0.0.1/mcp", authorization_servers: ["https://login.example.com"], verifier: method(:verify) } if THROWS
-  listener = SERVER.listen(port: ENV.fetch("PORT", "0").to_i, idle_timeout: SILENCE, write_timeout: SILENCE, auth: auth)
+  listener = SERVER.listen(port: ENV.fetch("PORT", "0").to_i, idle_timeout: IDLE_TIMEOUT, write_timeout: IDLE_TIMEOUT, auth: auth)
   say(listener.url)
   listener.run
 when "listen"

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from pathlib import Path
 
-from peer import START
+from peer import START_TIMEOUT
 
 TLS = Path(__file__).parents[2] / "core/tests/tls"
 # Signs the certificate of this Redis; a process with SSL_CERT_FILE trusts it.
@@ -48,7 +48,7 @@ class Redis:
             )
         except FileNotFoundError:
             raise AssertionError("redis-server is needed: `cargo xtask test` installs it on Debian") from None
-        end = time.monotonic() + START
+        end = time.monotonic() + START_TIMEOUT
         while not await self.answers():
             assert time.monotonic() < end and self.process.returncode is None, "redis-server does not answer"
             await asyncio.sleep(0.02)

@@ -14,13 +14,12 @@ from crowd import MIB
 from peer import LEGACY, META, MODERN, Endpoint, Language, call, endpoint
 from row import row
 
-# Calls of a bystander beside each attack, and the pause between them, in seconds.
+# The calls of a bystander beside each attack. Times are in seconds.
 CALLS = 15
-PAUSE = 0.02
-# Maximum seconds of a bystander's call.
-BAR = 0.05
-# Timeout of a client's call, in milliseconds.
-DEADLINE = 2000
+CALL_INTERVAL = 0.02
+MAX_CALL_TIME = 0.05
+# The client of an attacking server has a timeout.
+CALL_TIMEOUT_MS = 2000
 HOSTILE = (sys.executable, str(Path(__file__).with_name("hostile_server.py")))
 GOOD = "Authorization: Bearer good"
 
@@ -28,13 +27,13 @@ GOOD = "Authorization: Bearer good"
 async def slowest(one: Callable[[], Awaitable[None]]) -> float:
     """Seconds of the slowest call of a bystander. Delays by other programs do not repeat."""
     windows: list[float] = []
-    while len(windows) < 3 and min(windows, default=BAR) >= BAR:
+    while len(windows) < 3 and min(windows, default=MAX_CALL_TIME) >= MAX_CALL_TIME:
         window = 0.0
         for _ in range(CALLS):
             start = time.perf_counter()
             await one()
             window = max(window, time.perf_counter() - start)
-            await asyncio.sleep(PAUSE)
+            await asyncio.sleep(CALL_INTERVAL)
         windows.append(window)
     return min(windows)
 
@@ -64,7 +63,7 @@ async def beside(attack: Awaitable[object]) -> AsyncGenerator[None]:
 
 @row(
     "costly patterns with texts of 60,000 and of 4 MiB letters: a bystander's slowest call",
-    BAR,
+    MAX_CALL_TIME,
     "s",
     alone=True,
     of_core=True,
@@ -84,7 +83,7 @@ async def costly_arguments(language: Language) -> float:
 
 @asynccontextmanager
 async def client_of_hostile(language: Language, **variables: str) -> AsyncGenerator[Driver]:
-    async with driver(language, *HOSTILE, REVISION=LEGACY, TIMEOUT_MS=str(DEADLINE), **variables) as client:
+    async with driver(language, *HOSTILE, REVISION=LEGACY, TIMEOUT_MS=str(CALL_TIMEOUT_MS), **variables) as client:
         client.send("list")
         assert "tools" in await client.line()
         yield client
@@ -102,7 +101,13 @@ def quick(client: Driver, others: dict[str, str]) -> Callable[[], Awaitable[None
     return one
 
 
-@row("costly output schemas of a server: the slowest other call of its client", BAR, "s", alone=True, of_core=True)
+@row(
+    "costly output schemas of a server: the slowest other call of its client",
+    MAX_CALL_TIME,
+    "s",
+    alone=True,
+    of_core=True,
+)
 async def costly_results(language: Language) -> float:
     worst = 0.0
     for tool, size in (("around", 60_000), ("around", 4 * MIB), ("back", 60_000), ("many", 2 * MIB), ("large", 9)):
@@ -116,9 +121,9 @@ async def costly_results(language: Language) -> float:
             worst = max(worst, await slowest(one))
             while "1" not in others:
                 await one()
-                await asyncio.sleep(PAUSE)
+                await asyncio.sleep(CALL_INTERVAL)
             took = time.perf_counter() - start
-            assert took < DEADLINE / 1000 + 1.5, f"{tool}: the call took {took:.1f} s"
+            assert took < CALL_TIMEOUT_MS / 1000 + 1.5, f"{tool}: the call took {took:.1f} s"
             assert others["1"] in ("timeout", "transport", "ok"), others
     return worst
 
@@ -128,7 +133,7 @@ PLACES = ("error", "toolError", "progress", "log", "question", "result")
 
 @row(
     "halves of characters in what handlers throw, report, ask and return: a bystander's slowest call",
-    BAR,
+    MAX_CALL_TIME,
     "s",
     alone=True,
 )
@@ -150,7 +155,7 @@ async def halves(language: Language) -> float:
             return await slowest(one)
 
 
-@row("callbacks of a server that throw: a bystander's slowest call", BAR, "s", alone=True)
+@row("callbacks of a server that throw: a bystander's slowest call", MAX_CALL_TIME, "s", alone=True)
 async def careless_server(language: Language) -> float:
     async with endpoint(language, env={**os.environ, "THROWS": "1"}) as server:
         one = echo(server, GOOD)
@@ -175,7 +180,7 @@ async def careless_server(language: Language) -> float:
 # Callbacks of C and Swift throw nothing.
 @row(
     "callbacks of a client that throw: its slowest other call",
-    BAR,
+    MAX_CALL_TIME,
     "s",
     ("rust", "python", "node", "kotlin", "java", "ruby"),
     alone=True,

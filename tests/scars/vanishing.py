@@ -14,12 +14,12 @@ import sys
 import time
 
 from crowd import MIB, bystander, open_session
-from peer import LEGACY, META, MODERN, SOON, Endpoint, Language, call
+from peer import LEGACY, META, MODERN, WAIT_TIMEOUT, Endpoint, Language, call
 
-SILENCE = 1000  # the server's idle timeout, in milliseconds
-EACH = 40
+IDLE_TIMEOUT_MS = 1000  # of the server
+CLIENTS_PER_WAY = 40
 ROUNDS = 2  # after those of the warm-up
-MORE = 4 * MIB  # more memory after the last round than after the warm-up
+MAX_GROWTH = 4 * MIB  # of the memory from the warm-up to the last round
 
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -80,7 +80,7 @@ async def opened(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
 
 async def settled(server: Endpoint) -> int:
     """The descriptors of the idle server."""
-    end, before = time.monotonic() + SOON, -1
+    end, before = time.monotonic() + WAIT_TIMEOUT, -1
     while time.monotonic() < end:
         now = server.descriptors()
         if now == before:
@@ -98,7 +98,7 @@ async def gone(server: Endpoint, address: str, vanish: bool) -> float:
     """Seconds until the descriptors of vanished clients are freed."""
     before = await settled(server)
     ways = (*QUIET, *WITH_STREAMS) if vanish else QUIET
-    kept = [await asyncio.gather(*[way(server, address) for _ in range(EACH)]) for way in ways]
+    kept = [await asyncio.gather(*[way(server, address) for _ in range(CLIENTS_PER_WAY)]) for way in ways]
     if vanish:
         ip("route", "add", "blackhole", f"{address}/32", "table", "local")
     start = time.perf_counter()
@@ -106,7 +106,9 @@ async def gone(server: Endpoint, address: str, vanish: bool) -> float:
         slowest = await bystander(server)
         assert slowest < 1, f"the bystander waited {slowest:.1f} s"
         held = server.descriptors() - before
-        assert time.perf_counter() < start + SOON, f"{held} of {len(ways) * EACH} are held after {SOON} s"
+        assert time.perf_counter() < start + WAIT_TIMEOUT, (
+            f"{held} of {len(ways) * CLIENTS_PER_WAY} are held after {WAIT_TIMEOUT} s"
+        )
     seconds = time.perf_counter() - start
     for _, writer in (one for way in kept for one in way):
         writer.transport.abort()
@@ -116,7 +118,7 @@ async def gone(server: Endpoint, address: str, vanish: bool) -> float:
 async def main(vanish: bool, warm_up: int, command: list[str]) -> None:
     if vanish:
         ip("link", "set", "lo", "up")
-    server = await Endpoint.start(Language("", command, []), env={**os.environ, "SILENCE_MS": str(SILENCE)})
+    server = await Endpoint.start(Language("", command, []), env={**os.environ, "SILENCE_MS": str(IDLE_TIMEOUT_MS)})
     try:
         await bystander(server)
         slowest, memory = 0.0, 0
@@ -125,7 +127,7 @@ async def main(vanish: bool, warm_up: int, command: list[str]) -> None:
             if number == warm_up - 1:
                 memory = server.memory()
         more = server.memory() - memory
-        assert more < MORE, f"{more} bytes of memory more after {ROUNDS} rounds"
+        assert more < MAX_GROWTH, f"{more} bytes of memory more after {ROUNDS} rounds"
         print(slowest, flush=True)
     finally:
         server.kill()

@@ -9,13 +9,13 @@ from collections.abc import AsyncGenerator, Awaitable, Iterable
 
 import stores
 from crew import Crew, Events, Refused, Session, crew
-from peer import SOON, START, Endpoint, Language, Message
+from peer import START_TIMEOUT, WAIT_TIMEOUT, Endpoint, Language, Message
 from row import LONG_FORM, row
 
 WORKERS = 4
 ROUNDS = 40 if LONG_FORM else 8
 # For a stopped redis-server: the connection is refused, so nothing waits for a deadline.
-AT_ONCE = 2
+MAX_REFUSAL_TIME = 2
 # Default deadline of a store call.
 STORE_DEADLINE = 5
 # A client's answers to the questions of "plan".
@@ -117,7 +117,7 @@ async def legacy_features(session: Session) -> None:
 
 async def tells_logs(session: Session, worker: Endpoint, expected: bool) -> None:
     """Waits until a worker sends log messages, or none: the level takes a moment to propagate."""
-    for _ in range(SOON * 50):
+    for _ in range(WAIT_TIMEOUT * 50):
         try:
             _, flood = await session.call("flood", {"count": 1, "log": True}, at=worker)
         except Refused as answered:
@@ -285,7 +285,7 @@ async def lost_with_a_worker(workers: Crew) -> int:
         before = load.answered
         while load.answered < before + 20:
             await asyncio.sleep(0.01)
-    assert load.slowest < SOON and load.answered > 40, (load.slowest, load.answered)
+    assert load.slowest < WAIT_TIMEOUT and load.answered > 40, (load.slowest, load.answered)
     lost = 0
     for task in done:
         lost += (await workers.task_becomes(task))["status"] != "completed"
@@ -326,7 +326,7 @@ async def refused(asked: Awaitable[object]) -> float:
     raise AssertionError(f"without its store it answered {result}")
 
 
-@row("Redis is killed and started again: seconds until a client is refused", AT_ONCE, "s", of_core=True)
+@row("Redis is killed and started again: seconds until a client is refused", MAX_REFUSAL_TIME, "s", of_core=True)
 async def redis_restarted(language: Language) -> float:
     async with stores.redis() as redis, crew(language, redis.url, WORKERS) as workers:
         home, *others = workers.workers
@@ -351,7 +351,7 @@ async def redis_restarted(language: Language) -> float:
         await session.ask("ping", {}, at=home)
         await workers.touch(1, at=others[0])
         await redis.start()
-        end = time.monotonic() + SOON
+        end = time.monotonic() + WAIT_TIMEOUT
         for worker in workers.workers:
             while True:
                 try:
@@ -368,7 +368,7 @@ async def redis_restarted(language: Language) -> float:
         return slowest
 
 
-@row("a Redis that is not there: seconds until a client is refused", AT_ONCE, "s", waits=True, of_core=True)
+@row("a Redis that is not there: seconds until a client is refused", MAX_REFUSAL_TIME, "s", waits=True, of_core=True)
 async def redis_missing(language: Language) -> float:
     async with crew(language, f"redis://user:secret@127.0.0.1:{stores.free_port()}", 1) as workers:
         slowest = 0.0
@@ -379,7 +379,7 @@ async def redis_missing(language: Language) -> float:
         return slowest
 
 
-@row("Redis is full: seconds until a client is refused", AT_ONCE, "s", of_core=True)
+@row("Redis is full: seconds until a client is refused", MAX_REFUSAL_TIME, "s", of_core=True)
 async def redis_full(language: Language) -> float:
     async with stores.redis() as redis, crew(language, redis.url, 2) as workers:
         done = await workers.task(1)
@@ -397,7 +397,11 @@ async def redis_full(language: Language) -> float:
 
 
 @row(
-    "Redis does not answer: seconds until a client is refused", STORE_DEADLINE + AT_ONCE, "s", waits=True, of_core=True
+    "Redis does not answer: seconds until a client is refused",
+    STORE_DEADLINE + MAX_REFUSAL_TIME,
+    "s",
+    waits=True,
+    of_core=True,
 )
 async def redis_silent(language: Language) -> float:
     async with stores.redis() as redis, crew(language, redis.url, 2) as workers:
@@ -417,7 +421,7 @@ async def redis_silent(language: Language) -> float:
 
 async def back_in_service(workers: Crew) -> None:
     """Waits until each worker has a store again."""
-    end = time.monotonic() + SOON
+    end = time.monotonic() + WAIT_TIMEOUT
     for worker in workers.workers:
         while True:
             try:
@@ -429,7 +433,7 @@ async def back_in_service(workers: Crew) -> None:
                 await asyncio.sleep(0.05)
 
 
-@row("the disk of a SQLite file is full: seconds until a client is refused", AT_ONCE, "s", of_core=True)
+@row("the disk of a SQLite file is full: seconds until a client is refused", MAX_REFUSAL_TIME, "s", of_core=True)
 async def disk_full(language: Language) -> float:
     async with stores.disk() as disk, crew(language, disk.url, 2, **disk.variables) as workers:
         home, other = workers.workers
@@ -467,7 +471,7 @@ async def wrong_urls(language: Language) -> float:
                 *language.command, "http", stdout=told, stderr=told, env={**os.environ, "STORE": url}
             )
             try:
-                status = await asyncio.wait_for(process.wait(), START)
+                status = await asyncio.wait_for(process.wait(), START_TIMEOUT)
             except asyncio.TimeoutError:
                 process.kill()
                 await process.wait()

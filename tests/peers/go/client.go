@@ -17,8 +17,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// patience is how long a notification may take.
-const patience = 5 * time.Second
+// waitTimeout is how long a notification may take.
+const waitTimeout = 5 * time.Second
 
 type line = map[string]any
 
@@ -305,7 +305,7 @@ func (p *player) callTool(ctx context.Context, given *arguments) (line, error) {
 
 // lastProgress waits for the end, because handlers run beside the call.
 func (p *player) lastProgress() float64 {
-	latest, limit := 0.0, time.After(patience)
+	latest, limit := 0.0, time.After(waitTimeout)
 	for latest < 100 {
 		select {
 		case latest = <-p.progress:
@@ -415,7 +415,7 @@ func (p *player) subscribe(ctx context.Context, given *arguments) (line, error) 
 		return nil, err
 	}
 	wanted := map[string]bool{"tools": given.To.Tools, "prompts": given.To.Prompts, "resourceList": given.To.ResourceList, "resource": len(given.To.Resources) > 0}
-	limit := time.After(patience)
+	limit := time.After(waitTimeout)
 	for {
 		select {
 		case change := <-p.changes:
@@ -437,7 +437,7 @@ func (p *player) log(ctx context.Context, tool string) (line, error) {
 	if _, err := p.session.CallTool(ctx, params); err != nil {
 		return nil, err
 	}
-	logged, limit := []any{}, time.After(patience)
+	logged, limit := []any{}, time.After(waitTimeout)
 	for {
 		select {
 		case message := <-p.logged:

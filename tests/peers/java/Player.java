@@ -36,11 +36,11 @@ import reactor.core.publisher.Mono;
 
 /** Plays the operations of a connection (../../vectors/README.md, "Vectors for clients"). */
 final class Player {
-  /** How long a response or a notification may take. */
-  private static final Duration PATIENCE = Duration.ofSeconds(5);
+  /** A response or a notification may take this long. */
+  private static final Duration TIMEOUT = Duration.ofSeconds(5);
 
-  /** How long a server may take to start, on a busy machine. */
-  private static final Duration CONNECT = Duration.ofSeconds(40);
+  /** A server takes long to start on a busy machine. */
+  private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(40);
 
   private static final McpJsonMapper MAPPER = McpJsonDefaults.getMapper();
 
@@ -91,7 +91,7 @@ final class Player {
         operation.forEach((name, given) -> timed(() -> perform(name, mapOf(given))));
       }
     }
-    client.closeGracefully().onErrorComplete().block(PATIENCE);
+    client.closeGracefully().onErrorComplete().block(TIMEOUT);
   }
 
   /** Prints a line with what was done, and returns whether it succeeded. */
@@ -136,8 +136,8 @@ final class Player {
         McpClient.async(transport)
             .clientInfo(McpSchema.Implementation.builder("peer-java", "1.0.0").build())
             .capabilities(capabilities)
-            .requestTimeout(CONNECT)
-            .initializationTimeout(CONNECT)
+            .requestTimeout(CONNECT_TIMEOUT)
+            .initializationTimeout(CONNECT_TIMEOUT)
             .roots(McpSchema.Root.builder("file:///work").build())
             .sampling(request -> Mono.just(answer))
             .elicitation(
@@ -213,7 +213,7 @@ final class Player {
       request.progressToken("progress of " + given.get("name"));
     }
     var limit =
-        given.get("timeoutMs") instanceof Number ms ? Duration.ofMillis(ms.longValue()) : PATIENCE;
+        given.get("timeoutMs") instanceof Number ms ? Duration.ofMillis(ms.longValue()) : TIMEOUT;
     var future = client.callTool(request.build()).timeout(limit).toFuture();
     if (given.get("cancelMs") instanceof Number ms) {
       CompletableFuture.delayedExecutor(ms.longValue(), TimeUnit.MILLISECONDS)
@@ -238,11 +238,11 @@ final class Player {
   }
 
   private static <T> T next(BlockingQueue<T> queue, Predicate<T> fits) throws Exception {
-    var until = System.nanoTime() + PATIENCE.toNanos();
+    var until = System.nanoTime() + TIMEOUT.toNanos();
     while (true) {
       var found = queue.poll(until - System.nanoTime(), TimeUnit.NANOSECONDS);
       if (found == null) {
-        throw new IllegalStateException("no notification within " + PATIENCE.toSeconds() + " s");
+        throw new IllegalStateException("no notification within " + TIMEOUT.toSeconds() + " s");
       }
       if (fits.test(found)) {
         return found;

@@ -68,8 +68,8 @@ import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 import kotlin.time.TimeSource
 
-/** How long a response or a notification may take. */
-private val PATIENCE = 4.seconds
+/** A response or a notification may take this long. */
+private val TIMEOUT = 4.seconds
 
 private typealias Line = Map<String, JsonElement>
 
@@ -220,7 +220,7 @@ private class Player(private val part: JsonObject, private val target: List<Stri
         val options =
             RequestOptions(
                 onProgress = if (wantsProgress) { progress -> reported.trySend(progress.progress) } else null,
-                timeout = given.duration("timeoutMs") ?: PATIENCE,
+                timeout = given.duration("timeoutMs") ?: TIMEOUT,
             )
         val result =
             supervisorScope {
@@ -233,7 +233,7 @@ private class Player(private val part: JsonObject, private val target: List<Stri
             }
         var progress: Double? = null
         // Notifications are handled beside the call.
-        while (wantsProgress && progress != 100.0) progress = withTimeout(PATIENCE) { reported.receive() }
+        while (wantsProgress && progress != 100.0) progress = withTimeout(TIMEOUT) { reported.receive() }
         val encoded = McpJson.encodeToJsonElement(result).jsonObject
         return mapOf(
             "text" to JsonPrimitive((result.content.firstOrNull() as? TextContent)?.text),
@@ -276,7 +276,7 @@ private class Player(private val part: JsonObject, private val target: List<Stri
             client.subscribeResource(SubscribeRequest(SubscribeRequestParams(uri.jsonPrimitive.content)))
         }
         call(tool)
-        return withTimeout(PATIENCE) {
+        return withTimeout(TIMEOUT) {
             var change: Line? = null
             while (change == null) change = changeOf(notifications.receive(), to)
             change
@@ -301,7 +301,7 @@ private class Player(private val part: JsonObject, private val target: List<Stri
     private suspend fun log(tool: String): Line {
         call(tool)
         val said = mutableListOf<JsonElement>()
-        withTimeout(PATIENCE) {
+        withTimeout(TIMEOUT) {
             while (true) {
                 val message = notifications.receive() as? LoggingMessageNotification ?: continue
                 said += message.params.data

@@ -9,8 +9,7 @@ import { fileURLToPath } from "node:url";
 
 import { chromium } from "playwright-core";
 
-/** Timeout of one page. */
-const pageMs = 15_000;
+const pageTimeoutMs = 15_000;
 /** Pages of a login: the login form and the consent form. */
 const maxPages = 5;
 
@@ -23,11 +22,11 @@ export async function logInWithBrowser(url, user, { unheard = false } = {}) {
   const { origin } = new URL(url);
   const profile = mkdtempSync(join(tmpdir(), "trunkline-browser-"));
   // Chromium has no sandbox as root.
-  const options = { executablePath: process.env.LOGIN_BROWSER, chromiumSandbox: process.getuid?.() !== 0, timeout: pageMs };
+  const options = { executablePath: process.env.LOGIN_BROWSER, chromiumSandbox: process.getuid?.() !== 0, timeout: pageTimeoutMs };
   const context = await chromium.launchPersistentContext(profile, options);
   try {
     const page = await context.newPage();
-    page.setDefaultTimeout(pageMs);
+    page.setDefaultTimeout(pageTimeoutMs);
     // The pages load web fonts, which the tests do without.
     const isHere = (asked) => ["127.0.0.1", "localhost"].includes(new URL(asked).hostname);
     await page.route("**/*", (route) => (isHere(route.request().url()) ? route.continue() : route.abort()));

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 
 /** The first start compiles its configuration, which can take minutes on a busy machine. */
-const startMs = 400_000;
+const startTimeoutMs = 400_000;
 const realm = "mcp";
 const admin = { username: "admin", password: "admin" };
 /** So short that each client request renews its token. */
-const tokenSeconds = 20;
+const tokenTtlSeconds = 20;
 const policies = "org.keycloak.services.clientregistration.policy.ClientRegistrationPolicy";
 
 /** The issuer of a Keycloak at that origin. */
@@ -32,7 +32,7 @@ export async function startKeycloak(home, origin, port) {
     await ended;
   };
   for (const begun = Date.now(); ; await setTimeout(200)) {
-    if (child.exitCode !== null || Date.now() - begun > startMs) {
+    if (child.exitCode !== null || Date.now() - begun > startTimeoutMs) {
       await close();
       throw new Error(`Keycloak did not start: ${said}`);
     }
@@ -56,7 +56,7 @@ export async function prepareRealm(own, { resource, scopes, users }) {
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
     return text === "" ? response.headers.get("location")?.split("/").at(-1) : JSON.parse(text);
   };
-  await ask("POST", "", { realm, enabled: true, accessTokenLifespan: tokenSeconds });
+  await ask("POST", "", { realm, enabled: true, accessTokenLifespan: tokenTtlSeconds });
   for (const [name, isOffline] of Object.entries(users)) {
     const credentials = [{ type: "password", value: "any" }];
     const id = await ask("POST", `/${realm}/users`, { username: name, email: `${name}@example.com`, firstName: name, lastName: name, emailVerified: true, enabled: true, credentials });

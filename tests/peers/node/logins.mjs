@@ -19,10 +19,10 @@ import { checkRow, imitate } from "./imitation.mjs";
 import { DeadEnd, visit } from "./visit.mjs";
 
 const user = "ada";
-/** Timeout of one login, with the calls after it. */
-const loginMs = 60_000;
-/** Timeout of the start of a server. */
-const startMs = 120_000;
+/** A login includes the calls after it. */
+const loginTimeoutMs = 60_000;
+/** The start of a server may take this long. */
+const startTimeoutMs = 120_000;
 /** Of the calls after a login, each renews a token that is about to expire. */
 const calls = 2;
 
@@ -42,11 +42,11 @@ class LoginClient {
   /** Logs in, and returns the result, with the number of login pages that the user has visited. */
   async logIn(login) {
     let [isLate, visits] = [false, 0];
-    const over = setTimeout(loginMs, undefined, { ref: false }).then(() => (isLate = true));
+    const over = setTimeout(loginTimeoutMs, undefined, { ref: false }).then(() => (isLate = true));
     this.#write(login);
     for (;;) {
       const line = await Promise.race([this.lines.next(), over]);
-      if (isLate) throw new Error(`no result within ${loginMs} ms`);
+      if (isLate) throw new Error(`no result within ${loginTimeoutMs} ms`);
       if (line.done) throw new Error("the client has exited");
       const { open, ...result } = JSON.parse(line.value);
       if (!open) return { ...result, visits };
@@ -58,7 +58,7 @@ class LoginClient {
   /** Visits a login page and the redirect of the client. */
   async #visit(url) {
     try {
-      await fetch(await visit(url, user), { signal: AbortSignal.timeout(loginMs) });
+      await fetch(await visit(url, user), { signal: AbortSignal.timeout(loginTimeoutMs) });
       return {};
     } catch (error) {
       if (error instanceof DeadEnd) return { failed: error.message };
@@ -90,7 +90,7 @@ async function start([program, ...file], port, endpoints) {
   };
   const lines = createInterface({ input: child.stdout });
   const listening = new Promise((resolve) => lines.on("line", (line) => line.startsWith("listening ") && resolve(line.slice(10))));
-  const over = setTimeout(startMs, undefined, { ref: false });
+  const over = setTimeout(startTimeoutMs, undefined, { ref: false });
   const url = await Promise.race([listening, ended.then(() => undefined), over]);
   if (url) return { url, close };
   await close();

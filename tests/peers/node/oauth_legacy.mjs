@@ -27,7 +27,7 @@ const issuerUrl = new URL(`http://127.0.0.1:${port}`);
 const resourceServerUrl = new URL("/mcp", issuerUrl);
 const scope = "mcp:tools";
 /** So short that each request of a client renews its token. */
-const tokenSeconds = 20;
+const tokenTtlSeconds = 20;
 
 /** Keeps everything in memory. Users log in and agree at once. */
 class Provider {
@@ -72,7 +72,7 @@ class Provider {
   async verifyAccessToken(token) {
     const known = this.#tokens.get(token);
     if (!known) throw new InvalidTokenError("an unknown token");
-    return { token, ...known, expiresAt: Math.floor(Date.now() / 1000) + tokenSeconds };
+    return { token, ...known, expiresAt: Math.floor(Date.now() / 1000) + tokenTtlSeconds };
   }
 
   #of(all, client, key) {
@@ -85,7 +85,7 @@ class Provider {
     const [token, refreshToken] = [randomUUID(), randomUUID()];
     this.#tokens.set(token, known);
     this.#refreshTokens.set(refreshToken, known);
-    return { access_token: token, token_type: "bearer", expires_in: tokenSeconds, scope: known.scopes.join(" "), refresh_token: refreshToken };
+    return { access_token: token, token_type: "bearer", expires_in: tokenTtlSeconds, scope: known.scopes.join(" "), refresh_token: refreshToken };
   }
 }
 

@@ -2,8 +2,8 @@
 // TypeScript SDKs.
 import { readFileSync, writeSync } from 'node:fs';
 
-/** Maximum time to wait for a notification, in milliseconds. */
-const patience = 5000;
+/** A notification may take this long. */
+const timeoutMs = 5000;
 
 const changes = {
   'notifications/tools/list_changed': 'tools',
@@ -56,7 +56,7 @@ class Inbox {
 
   /** The next notification that `fits`. */
   async take(fits) {
-    const until = performance.now() + patience;
+    const until = performance.now() + timeoutMs;
     for (;;) {
       const place = this.#kept.findIndex(fits);
       if (place >= 0) return this.#kept.splice(place, 1)[0];

@@ -1,7 +1,7 @@
 // The browser of a user who logs in and agrees, without a real one.
 
 const maxSteps = 20;
-const pageMs = 20_000;
+const pageTimeoutMs = 20_000;
 
 /** A page without a way on: all that a user sees after a request that is not redirected. */
 export class DeadEnd extends Error {}
@@ -17,7 +17,7 @@ export async function visit(first, user) {
   for (let step = 0; step < maxSteps; ++step) {
     // The name tells it from the clients.
     const headers = { "user-agent": "browser", accept: "text/html", cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join("; ") };
-    const page = await fetch(url, { method: body ? "POST" : "GET", headers, body, redirect: "manual", signal: AbortSignal.timeout(pageMs) });
+    const page = await fetch(url, { method: body ? "POST" : "GET", headers, body, redirect: "manual", signal: AbortSignal.timeout(pageTimeoutMs) });
     for (const cookie of page.headers.getSetCookie()) {
       const [, name, value] = /^([^=]+)=([^;]*)/.exec(cookie);
       cookies.set(name, value);

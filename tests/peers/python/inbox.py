@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-PATIENCE = 5  # seconds
+TIMEOUT = 5  # seconds
 
 CHANGES = {
     "notifications/tools/list_changed": "tools",
@@ -39,7 +39,7 @@ class Inbox:
                     self.kept.remove(notification)
                     return notification
             self.changed.clear()
-            await asyncio.wait_for(self.changed.wait(), PATIENCE)
+            await asyncio.wait_for(self.changed.wait(), TIMEOUT)
 
     async def change(self, wanted: dict[str, Any]) -> dict[str, Any]:
         """The next change that is wanted."""

@@ -12,7 +12,7 @@ import host
 import mcp.client.session
 import mcp_types
 import protection
-from inbox import PATIENCE, Inbox
+from inbox import TIMEOUT, Inbox
 from mcp import Client, StdioServerParameters
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
@@ -150,7 +150,7 @@ class Peer:
             resource_subscriptions=wanted.get("resources", []),
         ) as changes:
             await change()
-            event = await asyncio.wait_for(anext(aiter(changes)), PATIENCE)
+            event = await asyncio.wait_for(anext(aiter(changes)), TIMEOUT)
             if isinstance(event, ResourceUpdated):
                 return {"change": "resource", "uri": event.uri}
             return {"change": next(iter(wanted))}

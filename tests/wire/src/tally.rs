@@ -19,14 +19,13 @@ use crate::tolerance::Tolerance;
 use crate::walk::excerpt;
 use crate::{Checker, Record, Violation, ViolationKind};
 
-/// Messages longer than this are not cached, because they rarely repeat.
-const REMEMBERED_LENGTH: usize = 16 * 1024;
-/// Maximum violations stored with details; all are counted.
-const KEPT_VIOLATIONS: usize = 1000;
-/// Length of the excerpt of a message.
-const EXCERPT: usize = 400;
-/// Maximum violations printed.
-const PRINTED_VIOLATIONS: usize = 50;
+/// Longer messages rarely repeat.
+const MAX_CACHED_LENGTH: usize = 16 * 1024;
+/// Violations beyond these are only counted.
+const MAX_STORED_VIOLATIONS: usize = 1000;
+/// Longer messages are reported as an excerpt.
+const MAX_EXCERPT: usize = 400;
+const MAX_PRINTED_VIOLATIONS: usize = 50;
 
 /// The contents of the checked files.
 #[derive(Debug, Default, Serialize)]
@@ -122,7 +121,7 @@ impl Tally {
         let mut sum = Self { tolerated, ..Self::default() };
         tallies.into_iter().try_for_each(|tally| tally.map(|tally| sum.add(tally)))?;
         sum.violations.sort_by(|one, other| (&one.file, one.line).cmp(&(&other.file, other.line)));
-        sum.violations.truncate(KEPT_VIOLATIONS);
+        sum.violations.truncate(MAX_STORED_VIOLATIONS);
         Ok(sum)
     }
 
@@ -162,7 +161,7 @@ impl Tally {
                 Err(_) if !is_whole => self.truncated += 1,
                 Err(error) => {
                     let violation = Violation::new(ViolationKind::NoMessage, "", error.to_string());
-                    let excerpt = excerpt(&String::from_utf8_lossy(text), EXCERPT);
+                    let excerpt = excerpt(&String::from_utf8_lossy(text), MAX_EXCERPT);
                     self.keep(Finding { file: path.to_owned(), line: number, origin: None, violation, excerpt });
                 }
             }
@@ -188,7 +187,7 @@ impl Tally {
         }
         let violations = checker.check(&record);
         if violations.is_empty() {
-            if likeness.len() <= REMEMBERED_LENGTH {
+            if likeness.len() <= MAX_CACHED_LENGTH {
                 self.clean.insert(likeness);
             }
             return;
@@ -200,7 +199,7 @@ impl Tally {
             transport: entry.transport,
             flow: entry.flow,
         };
-        let excerpt = excerpt(&record.message.to_string(), EXCERPT);
+        let excerpt = excerpt(&record.message.to_string(), MAX_EXCERPT);
         for violation in violations {
             let (origin, excerpt) = (Some(origin.clone()), excerpt.clone());
             self.keep(Finding { file: path.to_owned(), line, origin, violation, excerpt });
@@ -216,7 +215,7 @@ impl Tally {
         }
         self.violation_count += 1;
         self.by_peers += usize::from(received.is_some());
-        if self.violations.len() < KEPT_VIOLATIONS {
+        if self.violations.len() < MAX_STORED_VIOLATIONS {
             self.violations.push(finding);
         }
     }
@@ -268,10 +267,10 @@ fn likeness(record: &mut Record) -> String {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for finding in self.violations.iter().take(PRINTED_VIOLATIONS) {
+        for finding in self.violations.iter().take(MAX_PRINTED_VIOLATIONS) {
             writeln!(f, "{finding}")?;
         }
-        let unprinted = self.violation_count.saturating_sub(PRINTED_VIOLATIONS);
+        let unprinted = self.violation_count.saturating_sub(MAX_PRINTED_VIOLATIONS);
         if unprinted > 0 {
             writeln!(f, "… and {unprinted} more violations\n")?;
         }

@@ -17,8 +17,8 @@ use tokio::time::timeout;
 
 use crate::Fallible;
 
-/// Maximum time to wait for a notification.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// A notification may take this long.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A user, a model and a folder. Records the latest progress, the revision offered in the
 /// handshake, and the server's notifications.
@@ -58,7 +58,7 @@ impl Inbox {
                 changed.await;
             }
         };
-        timeout(PATIENCE, taken).await.map_err(|_| ServiceError::Timeout { timeout: PATIENCE })
+        timeout(TIMEOUT, taken).await.map_err(|_| ServiceError::Timeout { timeout: TIMEOUT })
     }
 }
 
@@ -319,8 +319,8 @@ async fn subscribe(client: &Client, details: &Value) -> Result<Value, ServiceErr
         });
         let mut subscription = client.listen(params(&filter)?).await?;
         client.call_tool(params(&change)?).await?;
-        let next = timeout(PATIENCE, subscription.next()).await;
-        let changed = next.map_err(|_| ServiceError::Timeout { timeout: PATIENCE })??;
+        let next = timeout(TIMEOUT, subscription.next()).await;
+        let changed = next.map_err(|_| ServiceError::Timeout { timeout: TIMEOUT })??;
         return Ok(match changed {
             Some(ServerNotification::ResourceUpdatedNotification(it)) => {
                 json!({"change": "resource", "uri": it.params.uri})
@@ -406,7 +406,7 @@ async fn call_as_task(client: &Client, details: &Value) -> Result<Value, Service
         }
         other => return Ok(json!({"error": "protocol", "message": format!("{other:?}")})),
     };
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + TIMEOUT;
     while Instant::now() < until {
         let task = wire(&client.get_task(params(&json!({"taskId": created["taskId"]}))?).await?);
         if task["status"] == "completed" {
@@ -414,7 +414,7 @@ async fn call_as_task(client: &Client, details: &Value) -> Result<Value, Service
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    Err(ServiceError::Timeout { timeout: PATIENCE })
+    Err(ServiceError::Timeout { timeout: TIMEOUT })
 }
 
 fn parts<T: Serialize>(name: &str, items: &[T], part: &str) -> Value {

@@ -25,11 +25,11 @@ use std::{
 use trunkline_pattern::{Saved, filled, matches, take_match};
 use trunkline_wire::{Direction, Record, Revision};
 
-/// Timeout for a message of the client, and for its exit.
+/// A message of the client, and its exit, may take this long.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The time a scripted server has to exit after its client.
-const GRACE: Duration = Duration::from_secs(5);
+/// A scripted server must exit this soon after its client.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A conversation with a client, as data.
 #[derive(Deserialize)]
@@ -323,7 +323,7 @@ impl Script<'_> {
                     match fs::read_to_string(&outcome) {
                         Ok(text) if text == "held\n" => return Ok(()),
                         Ok(text) if text.ends_with('\n') => return Err(text.trim_end().to_owned()),
-                        _ if start.elapsed() > GRACE => {
+                        _ if start.elapsed() > EXIT_TIMEOUT => {
                             return Err("the scripted server was not started or did not end".to_owned());
                         }
                         _ => thread::sleep(Duration::from_millis(5)),

@@ -1,7 +1,7 @@
 //! A raw wire over HTTP: each line written is one POST, and everything in any response becomes a
 //! line to read.
 
-use crate::wire::DEADLINE;
+use crate::wire::TIMEOUT;
 use serde_json::Value;
 use std::{
     collections::HashMap,
@@ -24,9 +24,9 @@ pub struct Http {
     lines: Option<mpsc::Receiver<String>>,
 }
 
-/// Maximum time that a message waits for the response to the previous one, which has reached the
-/// server by then.
-const LEAD: Duration = Duration::from_millis(100);
+/// A message waits this long for the response to the previous one, which has reached the server by
+/// then.
+const RESPONSE_TIMEOUT: Duration = Duration::from_millis(100);
 
 impl Http {
     /// Streamable HTTP at a URL.
@@ -88,7 +88,7 @@ impl Http {
                 ears.hear(response);
             }
         });
-        let _ = has_begun.recv_timeout(LEAD);
+        let _ = has_begun.recv_timeout(RESPONSE_TIMEOUT);
         Ok(())
     }
 
@@ -118,7 +118,7 @@ impl Http {
 
     fn ask(&mut self, method: &str, path: &str, headers: &str, body: &str) -> Result<TcpStream> {
         let mut stream = TcpStream::connect(&self.address)?;
-        stream.set_read_timeout(Some(DEADLINE))?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
         let (host, length) = (&self.address, body.len());
         let head =
             format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: {length}\r\n");

@@ -12,8 +12,8 @@ use std::{
 };
 use trunkline_wire::{Checker, Direction, Record, Revision};
 
-/// Maximum wait: a peer that takes longer hangs, on any machine.
-pub const DEADLINE: Duration = Duration::from_secs(60);
+/// A peer that takes longer hangs, on any machine.
+pub const TIMEOUT: Duration = Duration::from_secs(60);
 /// The key of `_meta` that names the revision of a request.
 pub const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 /// The key of `_meta` with the capabilities of the client.
@@ -245,7 +245,7 @@ impl Wire {
     }
 
     fn read_one(&mut self) -> Option<Value> {
-        let line = match self.lines.as_ref().unwrap().recv_timeout(DEADLINE) {
+        let line = match self.lines.as_ref().unwrap().recv_timeout(TIMEOUT) {
             Ok(line) => line,
             Err(mpsc::RecvTimeoutError::Disconnected) => return None,
             Err(mpsc::RecvTimeoutError::Timeout) => panic!("the server is silent"),
@@ -325,7 +325,7 @@ impl Wire {
             if let Some(status) = self.child.as_mut().unwrap().try_wait().unwrap() {
                 return status;
             }
-            assert!(started.elapsed() < DEADLINE, "the server does not end");
+            assert!(started.elapsed() < TIMEOUT, "the server does not end");
             thread::sleep(Duration::from_millis(5));
         }
     }
