@@ -31,8 +31,8 @@ STORES = ("none", "memory", "sqlite", "redis")
 SHARED = ("sqlite", "redis")
 # A store takes part in these.
 STORED = ("sessions", "tools", "workers")
-# Maximum cost at any number, relative to its cost at the smallest.
-MOST = 1.1
+# A cost at any number may exceed the cost at the smallest by this factor.
+MAX_GROWTH = 1.1
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from growth import MOST, POINTS, STORES, TITLES, UNITS, Point
+from growth import MAX_GROWTH, POINTS, STORES, TITLES, UNITS, Point
 
 Row = dict[str, Any]
 
@@ -61,7 +61,13 @@ def growth_targets(rows: list[Row]) -> list[Row]:
             unit = UNITS.get(curve.dimension, "CPU per call")
             what = f"{curve.server}, {unit} from {numbers} {curve.dimension}, store: {curve.store}"
             found.append(
-                {"what": what, "sign": "at most", "target": MOST, "measured": round(growth, 2), "met": growth <= MOST}
+                {
+                    "what": what,
+                    "sign": "at most",
+                    "target": MAX_GROWTH,
+                    "measured": round(growth, 2),
+                    "met": growth <= MAX_GROWTH,
+                }
             )
     return found
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from workloads import VENVS
 
-DEADLINE = 60
+TIMEOUT = 60
 
 IMPORTS = {
     "(nothing)": ("bench-ours", "pass"),
@@ -55,7 +55,7 @@ def import_table(rows: list[dict[str, Any]]) -> str:
 def _one(python: str, code: str) -> tuple[float, float]:
     """CPU time in milliseconds and resident MiB of an interpreter running `code`."""
     process = subprocess.Popen([python, "-c", code], stdin=subprocess.DEVNULL)  # noqa: S603
-    killer = threading.Timer(DEADLINE, process.kill)
+    killer = threading.Timer(TIMEOUT, process.kill)
     killer.start()
     _, status, usage = os.wait4(process.pid, 0)
     killer.cancel()

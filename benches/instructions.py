@@ -24,7 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any, cast
 
-KEPT = Path(__file__).with_name("instructions.json")
+COUNTS_FILE = Path(__file__).with_name("instructions.json")
 # Hash tables are seeded at random, which changes the counts of one build by less than 0.5 %.
 TOLERANCE = 0.02
 # The number of messages per write depends on the scheduler.
@@ -34,7 +34,7 @@ TOLERANCES = {"stdio, 20 progress reports": 0.05}
 SLICES, ATTEMPTS = 5, 3
 # Functions stored for each workload, and printed for one that grew.
 FUNCTIONS, SHOWN = 40, 5
-DEADLINE = 120
+TIMEOUT = 120
 # Warm-up calls before the counted ones: more than a server needs to see that calls come one by one.
 WARMUP = 20
 # If the counted calls are costly, only so many of these are like them. The first large message
@@ -96,7 +96,7 @@ def over_stdio(method: str, params: Message, *arguments: str, modern: bool = Fal
                 ask(number, request(number, method, ECHO if is_small else params, modern))
             dump(server.pid)
             to_server.close()
-            server.wait(DEADLINE)
+            server.wait(TIMEOUT)
 
     return run
 
@@ -135,7 +135,7 @@ def over_http(method: str, params: Message, *arguments: str, modern: bool = Fals
                 connection.close()
             finally:
                 server.terminate()
-                server.wait(DEADLINE)
+                server.wait(TIMEOUT)
 
     return run
 
@@ -156,9 +156,9 @@ def expect(condition: bool, answer: object) -> None:
 
 def connect(port: int) -> http.client.HTTPConnection:
     """A connection to a server that is starting."""
-    deadline = time.monotonic() + DEADLINE
+    deadline = time.monotonic() + TIMEOUT
     while True:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT)
         try:
             connection.connect()
         except OSError:
@@ -195,7 +195,7 @@ def count(programs: Path, name: str) -> Counter[str]:
             nonlocal dumps
             dumps += 1
             control = ["callgrind_control", f"--dump=part {dumps}", str(process)]
-            subprocess.run(control, check=True, capture_output=True, timeout=DEADLINE)  # noqa: S603
+            subprocess.run(control, check=True, capture_output=True, timeout=TIMEOUT)  # noqa: S603
 
         run(
             ["valgrind", "--quiet", "--tool=callgrind", f"--callgrind-out-file={out}", str(programs / program)],
@@ -262,7 +262,7 @@ def main() -> None:
     rustc = os.environ.get("RUSTC", "rustc")
     version = subprocess.run([rustc, "--version"], check=True, capture_output=True, text=True).stdout  # noqa: S603
     compiler = f"{version.strip()}, {platform.machine()}"
-    known = json.loads(KEPT.read_text(encoding="utf-8"))
+    known = json.loads(COUNTS_FILE.read_text(encoding="utf-8"))
     update = "--update" in options
     before = known.get(compiler, {})
 
@@ -280,7 +280,7 @@ def main() -> None:
         print(f"{name}: {costs.total():,} instructions")
     if update:
         known[compiler] = {name: kept(costs) for name, costs in counts.items()}
-        KEPT.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+        COUNTS_FILE.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
     elif not before:
         print(f"not compared: there are only counts of {', '.join(known)}, and this is {compiler}")
     else:

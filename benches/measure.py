@@ -12,7 +12,7 @@ from typing import Any
 from stores import MissingStore, Store, opened
 from workloads import CLIENTS, CONNECTORS, LOAD, SERVERS, WORKLOADS
 
-DEADLINE = 300
+TIMEOUT = 300
 # An error of mcpload is one line.
 ENVIRONMENT = {**os.environ, "RUST_BACKTRACE": "0"}
 
@@ -57,12 +57,12 @@ def _found(command: list[str]) -> dict[str, Any]:
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, env=ENVIRONMENT
     )
     try:
-        out, err = process.communicate(timeout=DEADLINE)
+        out, err = process.communicate(timeout=TIMEOUT)
         return json.loads(out.splitlines()[-1]) if process.returncode == 0 else {"error": err.strip()[-400:]}
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)  # our own child's group
         process.communicate()
-        return {"error": f"no end after {DEADLINE} s"}
+        return {"error": f"no end after {TIMEOUT} s"}
 
 
 def _client_command(work: str, client: str, calls: str) -> list[str]:

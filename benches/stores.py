@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-START = 10.0
+START_TIMEOUT = 10.0
 # A tmpfs folder, because CPU is measured and 10,000 sessions need 30,000 commits.
-MEMORY = Path("/dev/shm")  # noqa: S108
+MEMORY_FOLDER = Path("/dev/shm")  # noqa: S108
 
 
 class MissingStore(Exception):
@@ -33,7 +33,7 @@ def opened(kind: str) -> Iterator[Store]:
         with _redis() as store:
             yield store
     elif kind == "sqlite":
-        with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
+        with tempfile.TemporaryDirectory(dir=MEMORY_FOLDER if MEMORY_FOLDER.is_dir() else None) as folder:
             yield Store(f"sqlite:{folder}/store.db")
     else:
         yield Store("memory:" if kind == "memory" else "")
@@ -61,12 +61,12 @@ def _redis() -> Iterator[Store]:
 
 
 def _wait(process: subprocess.Popen[bytes], port: int) -> None:
-    end = time.monotonic() + START
+    end = time.monotonic() + START_TIMEOUT
     while True:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), START) as asking:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), START_TIMEOUT) as asking:
             asking.sendall(b"PING\r\n")
             if asking.recv(64).startswith(b"+PONG"):
                 return
         if process.poll() is not None or time.monotonic() > end:
-            raise RuntimeError(f"redis-server does not answer within {START:.0f} s")
+            raise RuntimeError(f"redis-server does not answer within {START_TIMEOUT:.0f} s")
         time.sleep(0.02)

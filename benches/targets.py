@@ -8,7 +8,7 @@ from growth_tables import growth_targets
 Row = dict[str, Any]
 
 # Ours, theirs, and the required ratio of calls per second.
-TIMES = [("ours-python", "py-mcp", 4.0), ("ours-node", "ts-v2", 1.5)]
+MIN_SPEEDUPS = [("ours-python", "py-mcp", 4.0), ("ours-node", "ts-v2", 1.5)]
 TRANSPORTS = {
     "stdio": ("a", "b", "a-2026", "g-1", "g-64"),
     "HTTP": ("c-session", "c-2026", "g-http-1", "g-http-64", "g-http-1000"),
@@ -16,8 +16,8 @@ TRANSPORTS = {
 IMPORT_CPU_MS = 60.0
 
 OURS = ("ours-rust", "ours-python", "ours-node", "ours-c")
-# The most CPU per call, as a multiple of that of `bare`, in the order of OURS.
-CPU = {
+# CPU per call, as a multiple of that of `bare`, in the order of OURS.
+MAX_CPU_RATIOS = {
     "c-session": (1.4, 2.8, 2.8, 1.8),
     "c-2026": (1.5, 3.0, 3.0, 2.0),
     "a": (1.5, 2.2, 2.2, 1.8),
@@ -26,12 +26,12 @@ CPU = {
     "d-stdio": (1.3, 1.5, 1.7, 1.3),
     "d-http": (1.3, 1.6, 1.8, 1.3),
 }
-# The least ratio of the best peer's CPU per call to ours, for those that have the feature.
-AHEAD = 2.0
+# The best peer's CPU per call to ours, for those that have the feature.
+MIN_CPU_RATIO = 2.0
 FEATURES = ("i-progress-stdio", "i-progress-http", "i-elicit-stdio", "i-elicit-http", "i-state", "i-wide", "i-jwt")
-# The longest start in ms and the most memory after it in MB. If the least program in that language
-# is named, they are in addition to it.
-START = {
+# The start in ms, and the memory after it in MB. If the least program in that language is named,
+# they are in addition to it.
+MAX_START_COSTS = {
     "ours-rust": ("", 2.5, 5.0),
     "ours-python": ("bare-python", 25.0, 8.0),
     "ours-node": ("bare-node", 25.0, 8.0),
@@ -45,7 +45,7 @@ RESOURCE_KB, RESOURCE_TIMES = 16 * 1024, 2.5
 
 def targets(rows: list[Row], imports: list[Row]) -> list[Row]:
     found: list[Row] = []
-    for ours, theirs, times in TIMES:
+    for ours, theirs, times in MIN_SPEEDUPS:
         for transport, works in TRANSPORTS.items():
             for work in works:
                 ratio = _ratio([row for row in rows if row["w"] == work], ours, theirs)
@@ -92,7 +92,7 @@ def _sentence(row: Row) -> str:
 
 def _cpu_targets(rows: list[Row]) -> list[Row]:
     found = []
-    for work, most in CPU.items():
+    for work, most in MAX_CPU_RATIOS.items():
         for server, target in zip(OURS, most, strict=True):
             ratio = _ratio([row for row in rows if row["w"] == work], server, "bare", "cpu_us_call")
             found += _at_most(f"{server} / bare, CPU per call, {work}", target, ratio)
@@ -108,7 +108,7 @@ def _feature_targets(rows: list[Row]) -> list[Row]:
             ratios = [ratio for peer in peers if (ratio := _ratio(measured, peer, server, "cpu_us_call"))]
             if ratios:
                 ahead = round(min(ratios), 2)
-                row = {"target": AHEAD, "measured": ahead, "met": ahead >= AHEAD}
+                row = {"target": MIN_CPU_RATIO, "measured": ahead, "met": ahead >= MIN_CPU_RATIO}
                 found.append({"what": f"best peer / {server}, CPU per call, {work}", "sign": "at least", **row})
     return found
 
@@ -116,7 +116,7 @@ def _feature_targets(rows: list[Row]) -> list[Row]:
 def _start_targets(rows: list[Row]) -> list[Row]:
     cold = [row for row in rows if row["w"] == "e-cold-stdio"]
     found = []
-    for server, (least, time, memory) in START.items():
+    for server, (least, time, memory) in MAX_START_COSTS.items():
         above = f" above {least}" if least else ""
         ms = _difference(cold, server, least, "cold_ms")
         kb = _difference(cold, server, least, "rss_init_kb")

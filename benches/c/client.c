@@ -9,9 +9,9 @@
 #include <trunkline.h>
 
 #define S(literal) TRUNKLINE_STR(literal)
-#define MOST_ARGUMENTS 64
-#define WARM_UP 200
-#define BLOB (16 * 1024 * 1024) /* characters of base64 in the resource */
+#define MAX_ARGUMENTS 64
+#define WARMUP_CALLS 200
+#define BLOB_LENGTH (16 * 1024 * 1024) /* characters of base64 in the resource */
 
 static trunkline_client *client;
 static long started, answered, wanted;
@@ -66,7 +66,7 @@ static void read_resource(long count) {
     if (trunkline_client_read_resource(client, S("bench:blob"), NULL, &result, &error))
       fail(trunkline_error_message(error));
     if (trunkline_json_get_text(trunkline_text_str(result), S("/contents/0/blob"), &blob) ||
-        trunkline_text_str(blob).len != BLOB)
+        trunkline_text_str(blob).len != BLOB_LENGTH)
       fail("wrong contents");
     trunkline_text_free(blob);
     trunkline_text_free(result);
@@ -79,12 +79,12 @@ static void say(const char *word) {
 }
 
 int main(int count, char **arguments) {
-  trunkline_str command[MOST_ARGUMENTS];
+  trunkline_str command[MAX_ARGUMENTS];
   trunkline_error *error = NULL;
   char line[256];
   int index, reads;
   trunkline_result connected;
-  if (count < 4 || count - 4 > MOST_ARGUMENTS || (strcmp(arguments[3], "--") == 0) != (count > 4))
+  if (count < 4 || count - 4 > MAX_ARGUMENTS || (strcmp(arguments[3], "--") == 0) != (count > 4))
     fail("usage: client N INFLIGHT -- COMMAND... | client N INFLIGHT URL");
   for (index = 4; index < count; ++index) command[index - 4] = trunkline_str_of(arguments[index]);
   if (count > 4)
@@ -93,7 +93,7 @@ int main(int count, char **arguments) {
     connected = trunkline_client_connect_http(trunkline_str_of(arguments[3]), NULL, &client, &error);
   if (connected) fail(trunkline_error_message(error));
   reads = strcmp(arguments[2], "resource") == 0;
-  if (!reads) run(WARM_UP, 1);
+  if (!reads) run(WARMUP_CALLS, 1);
   say("READY");
   if (!fgets(line, sizeof line, stdin)) return 1;
   if (reads)

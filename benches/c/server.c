@@ -43,12 +43,12 @@ static trunkline_result add_tool(trunkline_server *server, const char *name, con
   return trunkline_server_add_tool(server, trunkline_str_of(descriptor), add, NULL, NULL, error);
 }
 
-#define REPORTS 20
+#define PROGRESS_REPORTS 20
 #define MEMBERS 100
 
 static void report(trunkline_call *call, void *user_data) {
   int number;
-  for (number = 1; number <= REPORTS; ++number) trunkline_call_progress(call, number, REPORTS, S(""));
+  for (number = 1; number <= PROGRESS_REPORTS; ++number) trunkline_call_progress(call, number, PROGRESS_REPORTS, S(""));
   echo(call, user_data);
 }
 

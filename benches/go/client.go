@@ -17,7 +17,7 @@ import (
 )
 
 // Characters of base64 in the resource, which is four thirds of its bytes.
-const blob = 16 << 20
+const blobLength = 16 << 20
 
 func call(ctx context.Context, client *trunkline.Client, number int) {
 	text := fmt.Sprintf("m%d", number)
@@ -29,7 +29,7 @@ func call(ctx context.Context, client *trunkline.Client, number int) {
 
 func read(ctx context.Context, client *trunkline.Client) {
 	result := trunkline.Must(client.ReadResource(ctx, "bench:blob"))
-	if len(result.Contents[0].Blob) != blob/4*3 {
+	if len(result.Contents[0].Blob) != blobLength/4*3 {
 		log.Fatal("wrong contents")
 	}
 }

@@ -21,7 +21,7 @@ import java.util.stream.IntStream;
  */
 final class BenchClient {
   /** Characters of base64 in the resource. */
-  private static final int BLOB = 16 << 20;
+  private static final int BLOB_LENGTH = 16 << 20;
 
   private BenchClient() {}
 
@@ -78,7 +78,7 @@ final class BenchClient {
 
   private static void read(Client client) {
     var contents = client.readResource("bench:blob").contents().get(0);
-    if (!(contents instanceof BlobResourceContents blob) || blob.blob().length() != BLOB) {
+    if (!(contents instanceof BlobResourceContents blob) || blob.blob().length() != BLOB_LENGTH) {
       throw new IllegalStateException("wrong contents");
     }
   }

@@ -17,7 +17,7 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.withContext
 
 /** Characters of base64 in the resource. */
-private const val BLOB = 16 shl 20
+private const val BLOB_LENGTH = 16 shl 20
 
 suspend fun main(args: Array<String>) {
     val (calls, inFlight) = args
@@ -50,5 +50,5 @@ private suspend fun call(client: Client, number: Int) {
 
 private suspend fun read(client: Client) {
     val contents = client.readResource("bench:blob").contents.first() as BlobResourceContents
-    check(contents.blob.length == BLOB) { "wrong contents" }
+    check(contents.blob.length == BLOB_LENGTH) { "wrong contents" }
 }

@@ -20,12 +20,12 @@ async function call(i) {
 }
 
 // Characters of base64 in the resource.
-const BLOB = 16 * 1024 * 1024;
+const BLOB_LENGTH = 16 * 1024 * 1024;
 
 async function read() {
   for (let i = 0; i < Number(n); i++) {
     const { contents } = await client.readResource("bench:blob");
-    if (contents[0].blob.length !== BLOB) throw new Error("wrong contents");
+    if (contents[0].blob.length !== BLOB_LENGTH) throw new Error("wrong contents");
   }
 }
 

@@ -8,7 +8,7 @@ import sys
 
 from trunkline import Client
 
-BLOB = 16 * 1024 * 1024  # characters of base64 in the resource
+BLOB_LENGTH = 16 * 1024 * 1024  # characters of base64 in the resource
 
 
 async def main(calls: int, in_flight: str, target: list[str] | str) -> None:
@@ -26,7 +26,7 @@ async def main(calls: int, in_flight: str, target: list[str] | str) -> None:
         async def read() -> None:
             for _ in range(calls):
                 result = await client.read_resource("bench:blob")
-                if len(result.contents[0].blob or "") != BLOB:
+                if len(result.contents[0].blob or "") != BLOB_LENGTH:
                     raise RuntimeError("wrong contents")
 
         reads = in_flight == "resource"

@@ -6,7 +6,7 @@
 
 require "trunkline"
 
-BLOB = 16 * 1024 * 1024 # characters of base64 in the resource
+BLOB_LENGTH = 16 * 1024 * 1024 # characters of base64 in the resource
 
 def call(client, number)
   result = client.call_tool("echo", { message: "m#{number}" })
@@ -15,7 +15,7 @@ end
 
 def read(client)
   contents = client.read_resource("bench:blob").contents
-  raise "wrong contents" unless contents.first.blob.to_s.length == BLOB
+  raise "wrong contents" unless contents.first.blob.to_s.length == BLOB_LENGTH
 end
 
 def call_concurrently(client, calls, in_flight)

@@ -23,12 +23,12 @@ async fn call(client: &Client, i: usize) -> Result<(), Failure> {
 }
 
 /// Characters of base64 in the resource.
-const BLOB: usize = 16 << 20;
+const BLOB_LENGTH: usize = 16 << 20;
 
 async fn read(client: &Client, calls: usize) -> Result<(), Failure> {
     for _ in 0..calls {
         let result = client.read_resource("bench:blob").await?;
-        if !matches!(&result.contents[..], [ResourceContents::Blob(contents)] if contents.blob.len() == BLOB) {
+        if !matches!(&result.contents[..], [ResourceContents::Blob(contents)] if contents.blob.len() == BLOB_LENGTH) {
             return Err("wrong contents".into());
         }
     }

@@ -7,7 +7,7 @@ use trunkline::{
     server::{Elicited, Params, ServerBuilder},
 };
 
-const REPORTS: u32 = 20;
+const PROGRESS_REPORTS: u32 = 20;
 
 #[derive(Deserialize, JsonSchema)]
 struct Message {
@@ -51,8 +51,8 @@ pub fn add_to(builder: ServerBuilder) -> ServerBuilder {
 }
 
 async fn report(ctx: Context, Params(Message { message }): Params<Message>) -> String {
-    for number in 1..=REPORTS {
-        ctx.progress(number.into(), Some(REPORTS.into())).await;
+    for number in 1..=PROGRESS_REPORTS {
+        ctx.progress(number.into(), Some(PROGRESS_REPORTS.into())).await;
     }
     message
 }

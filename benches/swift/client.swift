@@ -5,7 +5,7 @@ import Foundation
 import Trunkline
 
 /// Characters of base64 in the resource.
-private let blob = 16 << 20
+private let blobSize = 16 << 20
 
 @main
 struct Main {
@@ -57,7 +57,7 @@ private func call(_ client: Client, _ number: Int) async throws {
 }
 
 private func read(_ client: Client) async throws {
-    guard case .blob(let contents) = try await client.readResource("bench:blob").contents.first, contents.blob.utf8.count == blob else {
+    guard case .blob(let contents) = try await client.readResource("bench:blob").contents.first, contents.blob.utf8.count == blobSize else {
         fail("wrong contents")
     }
 }

@@ -107,7 +107,7 @@ pub enum Seen {
     Unfinished(Vec<u8>),
 }
 
-const WIDTH: usize = 100;
+const WIDE_MEMBERS: usize = 100;
 /// The `_meta` of requests of 2026-07-28, after a comma.
 fn meta(capabilities: &str) -> String {
     format!(
@@ -116,7 +116,7 @@ fn meta(capabilities: &str) -> String {
 }
 
 /// Added to the id of a call that is sent again with the answer: ids must be unique.
-const AGAIN: u64 = 1 << 40;
+const RETRY_ID_OFFSET: u64 = 1 << 40;
 
 /// The request to send and the expected reply.
 #[derive(Clone)]
@@ -169,7 +169,7 @@ impl Gen {
             }
             Tool::Add => call("add", &format_args!(r#""a":{number},"b":7"#)),
             Tool::Wide => {
-                let others: String = (1..WIDTH).map(|i| format!(r#","f{i:02}":{i}"#)).collect();
+                let others: String = (1..WIDE_MEMBERS).map(|i| format!(r#","f{i:02}":{i}"#)).collect();
                 call("wide", &format_args!(r#""f00":{number}{others}"#))
             }
             Tool::List => write!(
@@ -214,10 +214,10 @@ impl Gen {
                 .collect();
             let mut again = vec![];
             let more = format!(r#","inputResponses":{{{}}}{state}"#, answers.join(","));
-            self.request(id + AGAIN, id, &more, &mut again);
+            self.request(id + RETRY_ID_OFFSET, id, &more, &mut again);
             return if state.is_empty() { bad("no requestState") } else { Ok(Seen::Unfinished(again)) };
         }
-        let id = id % AGAIN;
+        let id = id % RETRY_ID_OFFSET;
         if self.tool == Tool::List {
             return if r.tools.map_or(0, |t| t.len()) == self.list_len {
                 Ok(Seen::Result(id))
@@ -230,7 +230,7 @@ impl Gen {
         };
         let ok = match self.tool {
             Tool::Add => text.0 == (id + 7).to_string(),
-            Tool::Wide => text.0 == (id + (1..WIDTH as u64).sum::<u64>()).to_string(),
+            Tool::Wide => text.0 == (id + (1..WIDE_MEMBERS as u64).sum::<u64>()).to_string(),
             _ => {
                 text.0.len() == 24 + self.filler.len()
                     && text.0[..24] == format!("message {id:016}")

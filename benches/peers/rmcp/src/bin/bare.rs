@@ -13,7 +13,7 @@ use std::{
 
 const FIXED: &str = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"bare","version":"0"},"content":[{"type":"text","text":"message 0000000000000000"}]}}"#;
 /// Characters of base64 in the resource.
-const BLOB: usize = 16 << 20;
+const BLOB_LENGTH: usize = 16 << 20;
 const ADD: &str = r#""description":"Add two integers","inputSchema":{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a","b"]}}"#;
 
 #[derive(Deserialize)]
@@ -55,7 +55,7 @@ fn answer(b: &[u8], tools: &str, out: &mut Vec<u8>) -> bool {
         "tools/list" => write!(out, r#""result":{{"tools":[{tools}]}}}}"#).unwrap(),
         "resources/read" => {
             out.extend_from_slice(br#""result":{"contents":[{"uri":"bench:blob","blob":""#);
-            out.resize(out.len() + BLOB, b'A');
+            out.resize(out.len() + BLOB_LENGTH, b'A');
             out.extend_from_slice(br#""}]}}"#);
         }
         "ping" => out.extend_from_slice(br#""result":{}}"#),
