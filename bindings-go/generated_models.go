@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// OnDuplicate: what to do if a name, URI or argument is registered twice.
+// OnDuplicate: policy for registering a name, URI or argument twice.
 type OnDuplicate string
 
 // The values of OnDuplicate.
@@ -380,7 +380,7 @@ type Tool struct {
 	Name string `json:"name"`
 	// Display name.
 	Title string `json:"title,omitempty"`
-	// What the tool is for, for the model.
+	// Description of the tool, for the model.
 	Description string `json:"description,omitempty"`
 	// JSON Schema of the arguments, with an object at its root.
 	InputSchema json.RawMessage `json:"inputSchema"`
@@ -1512,7 +1512,7 @@ type SubscriptionFilter struct {
 	Tasks []string `json:"tasks,omitempty"`
 }
 
-// ChangeKind: what changed.
+// ChangeKind: kind of change.
 type ChangeKind string
 
 // The values of ChangeKind.
@@ -1534,7 +1534,7 @@ const (
 
 // Change is a change at the server, as a subscription reports it.
 type Change struct {
-	// What changed.
+	// Kind of change.
 	Kind ChangeKind `json:"kind"`
 	// URI of the resource (`resource`); may be below the subscribed one.
 	URI string `json:"uri,omitempty"`

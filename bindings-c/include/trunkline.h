@@ -1116,7 +1116,7 @@ trunkline_result trunkline_tool_options_from_json(trunkline_str json,
 void trunkline_tool_options_free(trunkline_tool_options *options);
 
 /**
- * Sets whether results have the form `{"result": value}`. An output schema that is not for
+ * Sets whether to results have the form `{"result": value}`. An output schema that is not for
  * objects then describes the value.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:

@@ -374,7 +374,7 @@ impl OptionsHandle for trunkline_tool_options {
     }
 }
 
-/// Sets whether results have the form `{"result": value}`. An output schema that is not for
+/// Sets whether to results have the form `{"result": value}`. An output schema that is not for
 /// objects then describes the value.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_tool_options_set_wrap_output(

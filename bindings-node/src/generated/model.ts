@@ -4,7 +4,7 @@
 export type JsonObject = Record<string, unknown>;
 
 /**
- * What to do if a name, URI or argument is registered twice.
+ * Policy for registering a name, URI or argument twice.
  *
  * - `error`: The registration fails.
  * - `replace`: The new registration replaces the old one. Running calls continue.
@@ -364,7 +364,7 @@ export interface Tool {
   name: string;
   /** Display name. From 2025-06-18 on. */
   title?: string | undefined;
-  /** What the tool is for, for the model. */
+  /** Description of the tool, for the model. */
   description?: string | undefined;
   /** JSON Schema of the arguments, with an object at its root. */
   inputSchema: JsonObject;
@@ -1080,7 +1080,7 @@ export interface SubscriptionFilter {
 }
 
 /**
- * What changed.
+ * Kind of change.
  *
  * - `resource`: The contents of a resource.
  * - `resourceList`: The list of resources or resource templates.
@@ -1095,7 +1095,7 @@ export type ChangeKind = "resource" | "resourceList" | "tools" | "prompts" | "ta
 
 /** A change at the server, as a subscription reports it. */
 export interface Change {
-  /** What changed. */
+  /** Kind of change. */
   kind: ChangeKind;
   /** URI of the resource (`resource`); may be below the subscribed one. */
   uri?: string | undefined;

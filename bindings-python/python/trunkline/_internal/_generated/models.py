@@ -46,7 +46,7 @@ def protocol_names(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 OnDuplicate: TypeAlias = Literal["error", "replace"]
-"""What to do if a name, URI or argument is registered twice."""
+"""Policy for registering a name, URI or argument twice."""
 
 CacheScope: TypeAlias = Literal["private", "public"]
 """The callers that may share a cached result. Not a substitute for access control."""
@@ -884,7 +884,7 @@ class Tool(Model):
     """Display name."""
 
     description: str | None
-    """What the tool is for, for the model."""
+    """Description of the tool, for the model."""
 
     input_schema: Mapping[str, Any]
     """JSON Schema of the arguments, with an object at its root."""
@@ -2815,7 +2815,7 @@ class SubscriptionFilter(Model):
 
 
 ChangeKind: TypeAlias = Literal["resource", "resourceList", "tools", "prompts", "task", "missed"]
-"""What changed."""
+"""Kind of change."""
 
 
 class Change(Model):
@@ -2828,7 +2828,7 @@ class Change(Model):
     )
 
     kind: ChangeKind
-    """What changed."""
+    """Kind of change."""
 
     uri: str | None
     """URI of the resource (`resource`); may be below the subscribed one."""

@@ -209,7 +209,7 @@ module Trunkline
     field :name, "name", required: true
     # @return [String, nil] Display name.
     field :title, "title"
-    # @return [String, nil] What the tool is for, for the model.
+    # @return [String, nil] Description of the tool, for the model.
     field :description, "description"
     # @return [Object] JSON Schema of the arguments, with an object at its root.
     field :input_schema, "inputSchema", required: true
@@ -913,7 +913,7 @@ module Trunkline
 
   # A change at the server, as a subscription reports it.
   class Change < Model
-    # @return [String] What changed.
+    # @return [String] Kind of change.
     field :kind, "kind", required: true
     # @return [String, nil] URI of the resource (`resource`); may be below the subscribed one.
     field :uri, "uri"

@@ -37,7 +37,7 @@ public enum ErrorKind: String, Codable, Sendable, CaseIterable {
     case unsupported
 }
 
-/// What is known about an error, by its kind.
+/// The facts about an error, by its kind.
 public struct ErrorFacts: Codable, Sendable {
     /// The reason.
     public var reason: FailureReason?

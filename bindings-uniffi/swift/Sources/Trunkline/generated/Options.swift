@@ -1052,7 +1052,7 @@ public struct OAuthOptions: Codable, Sendable {
 public struct ToolOptions: Codable, Sendable, FeatureOptions {
     /// Display name. From 2025-06-18 on.
     public var title: String?
-    /// What the tool is for, for the model.
+    /// Description of the tool, for the model.
     public var description: String?
     /// JSON Schema of the structured result. From 2025-06-18 on.
     public var outputSchema: JSONObject?

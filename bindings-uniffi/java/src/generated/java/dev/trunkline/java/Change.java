@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A change at the server, as a subscription reports it.
  *
- * @param kind What changed.
+ * @param kind Kind of change.
  * @param uri URI of the resource ({@code resource}); may be below the subscribed one.
  * @param task Current state of the task ({@code task}).
  */
@@ -15,7 +15,7 @@ public record Change(ChangeKind kind, @Nullable String uri, @Nullable Task task)
   /**
    * A change at the server, as a subscription reports it.
    *
-   * @param kind What changed.
+   * @param kind Kind of change.
    */
   public Change(ChangeKind kind) {
     this(kind, null, null);

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param name Name, for programs: 1 to 128 of {@code A-Z a-z 0-9 _ - .}.
  * @param inputSchema JSON Schema of the arguments, with an object at its root.
  * @param title Display name. From 2025-06-18 on.
- * @param description What the tool is for, for the model.
+ * @param description Description of the tool, for the model.
  * @param outputSchema JSON Schema of the structured result. From 2025-06-18 on.
  * @param annotations Hints about the tool's behavior. From 2025-03-26 on.
  * @param icons Icons for a user interface. From 2025-11-25 on.
@@ -35,7 +35,7 @@ public record Tool(String name, Map<String, Object> inputSchema, @Nullable Strin
     return new Tool(name, inputSchema, title, description, outputSchema, annotations, icons, execution, meta);
   }
 
-  /** What the tool is for, for the model. */
+  /** Description of the tool, for the model. */
   public Tool withDescription(@Nullable String description) {
     return new Tool(name, inputSchema, title, description, outputSchema, annotations, icons, execution, meta);
   }

@@ -12,7 +12,7 @@ public final class ToolOptions extends FeatureOptions<ToolOptions> {
     return describe("title", title);
   }
 
-  /** What the tool is for, for the model. */
+  /** Description of the tool, for the model. */
   public ToolOptions description(String description) {
     return describe("description", description);
   }

@@ -15,7 +15,7 @@ import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 import kotlin.time.Duration
 
-/** What to do if a name, URI or argument is registered twice. */
+/** Policy for registering a name, URI or argument twice. */
 @Serializable(with = OnDuplicateSerializer::class)
 public class OnDuplicate(
     value: String,
@@ -593,7 +593,7 @@ public data class Tool(
     val inputSchema: JsonObject,
     /** Display name. From 2025-06-18 on. */
     val title: String? = null,
-    /** What the tool is for, for the model. */
+    /** Description of the tool, for the model. */
     val description: String? = null,
     /** JSON Schema of the structured result. From 2025-06-18 on. */
     val outputSchema: JsonObject? = null,
@@ -1738,7 +1738,7 @@ public data class SubscriptionFilter(
     val tasks: List<String>? = null,
 )
 
-/** What changed. */
+/** Kind of change. */
 @Serializable(with = ChangeKindSerializer::class)
 public class ChangeKind(
     value: String,
@@ -1779,7 +1779,7 @@ internal object ChangeKindSerializer : OpenEnumSerializer<ChangeKind>("ChangeKin
 /** A change at the server, as a subscription reports it. */
 @Serializable
 public data class Change(
-    /** What changed. */
+    /** Kind of change. */
     val kind: ChangeKind,
     /** URI of the resource (`resource`); may be below the subscribed one. */
     val uri: String? = null,

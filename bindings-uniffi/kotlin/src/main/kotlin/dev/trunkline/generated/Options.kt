@@ -900,7 +900,7 @@ public class ToolOptions : FeatureOptions() {
     @Transient
     public var title: String? = null
 
-    /** What the tool is for, for the model. */
+    /** Description of the tool, for the model. */
     @Transient
     public var description: String? = null
 
