@@ -241,6 +241,7 @@ class ExitTest {
     public static void main(String[] arguments) throws Exception {
       var serving = Serving.valueOf(arguments[0]);
       var end = End.valueOf(arguments[1]);
+      var main = Thread.currentThread();
       var server =
           new Server(
               "ending",
@@ -258,6 +259,10 @@ class ExitTest {
           "",
           Slow.class,
           (context, given) -> {
+            // The URL is printed before the listener handles signals.
+            while (serving == Serving.FOREGROUND && main.getState() == Thread.State.RUNNABLE) {
+              Thread.sleep(10);
+            }
             context.progress(1);
             Thread.sleep(given.ms());
             return "done";

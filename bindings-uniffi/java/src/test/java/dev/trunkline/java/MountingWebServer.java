@@ -57,6 +57,8 @@ enum MountingWebServer {
       var folder = Files.createTempDirectory("tomcat");
       var tomcat = new Tomcat();
       tomcat.setBaseDir(folder.toString());
+      // Servers of one process need different names in JMX.
+      tomcat.getEngine().setName("Tomcat-" + folder.getFileName());
       tomcat.setPort(0);
       var connector = tomcat.getConnector();
       connector.setProperty("address", "127.0.0.1");
