@@ -167,7 +167,8 @@ private class Site(row: MountsTest.Row, start: (Application.() -> Unit) -> Embed
             "x".repeat(LARGE_BYTES)
         }
         tool("fills", "") {
-            progress(1.0, 2.0, "x".repeat(LARGE_BYTES))
+            // CIO has buffers of its own.
+            progress(1.0, 2.0, "x".repeat(LARGE_BYTES * 3 / 2))
             waits(this)
         }
         tool<MountsTest.Text>("echo", "") { it.text }
