@@ -39,7 +39,10 @@ const clients = new Map();
 
 /** Plays one more scenario with a started client. Returns what looks like a process of its own. */
 function another(command, url, variables) {
-  const client = clients.get(command) ?? start(command);
+  // The answer of a client that is still playing would be taken for that of this scenario.
+  const known = clients.get(command);
+  known?.run?.kill();
+  const client = known === undefined || known.run ? start(command) : known;
   const streams = { stdout: new EventEmitter(), stderr: new EventEmitter() };
   client.run = Object.assign(new EventEmitter(), streams, { kill: () => client.child.kill("SIGKILL") });
   const environment = Object.entries(variables).filter(([name]) => name.startsWith("MCP_CONFORMANCE_"));
@@ -57,14 +60,19 @@ function start(command) {
     run?.emit("close", status);
   };
   createInterface({ input: client.child.stdout }).on("line", (line) => {
-    const { error } = JSON.parse(line);
-    finish(error === null ? 0 : 1, error ?? "");
+    try {
+      const { error } = JSON.parse(line);
+      finish(error === null ? 0 : 1, error ?? "");
+    } catch {
+      client.run?.stderr.emit("data", `the client printed ${line}`);
+      client.child.kill("SIGKILL");
+    }
   });
   client.child.stderr.on("data", (data) => client.run?.stderr.emit("data", data));
   client.child.stdin.on("error", () => undefined);
   client.child.on("error", (error) => finish(1, error.message));
   client.child.on("close", (status, signal) => {
-    clients.delete(command);
+    if (clients.get(command) === client) clients.delete(command);
     finish(status || 1, `the client ended: ${signal ?? status}`);
   });
   return client;
