@@ -86,7 +86,7 @@ async fn bodies_that_stop_keep_nobody_out_and_the_oldest_gives_way() {
     assert_eq!(listed.status, 200, "{listed:?}");
     assert!(began.elapsed() < TEST_TIMEOUT / 2);
     let mut received = Vec::new();
-    timeout(TEST_TIMEOUT, slow[0].read_to_end(&mut received)).await.expect("the oldest gives way").unwrap();
+    timeout(TEST_TIMEOUT, slow[0].read_to_end(&mut received)).await.expect("the oldest is evicted").unwrap();
     assert_busy(&Answer::parse(&received));
     let read = timeout(Duration::from_millis(300), slow[1].read(&mut [0; 16])).await;
     assert!(read.is_err(), "the others are still read: {read:?}");

@@ -137,7 +137,7 @@ async fn sse_03_and_sse_06_a_server_that_has_http_sse_only_is_found() {
             assert_eq!(*steps.lock().unwrap(), 3, "{revision}");
             let hasty = RequestOptions::default().with_timeout(Duration::from_millis(100));
             assert_eq!(call(&client, "wait", json!({}), &hasty).await.unwrap_err().kind(), ErrorKind::Timeout);
-            timeout(TEST_TIMEOUT, drops.recv()).await.expect("the call goes on");
+            timeout(TEST_TIMEOUT, drops.recv()).await.expect("the call continues");
             client.close().await;
         }
         for choice in [RevisionChoice::Modern, RevisionChoice::Pinned(Revision::LATEST)] {
