@@ -21,6 +21,12 @@ use watching::MountPoint;
 
 trunkline_proto::options! {
     /// Options of a proxy.
+    ///
+    /// ```
+    /// use trunkline::ProxyOptions;
+    ///
+    /// let options = ProxyOptions::default().with_prefix("weather").with_max_connections(16);
+    /// ```
     #[derive(Debug, Clone)]
     pub struct ProxyOptions {
         /// Prefix of its names and URIs: tools and prompts become `prefix__name`, resources

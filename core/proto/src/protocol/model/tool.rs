@@ -7,6 +7,14 @@ use serde_json::Value;
 
 crate::json_names! {
     /// Support of a tool for calls that run as tasks.
+    ///
+    /// ```
+    /// # use trunkline_proto as trunkline;
+    /// use trunkline::protocol::model::TaskSupport;
+    ///
+    /// assert_eq!(serde_json::to_value(TaskSupport::Required)?, "required");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub enum TaskSupport, by default Forbidden, non_exhaustive {
         /// Tasks are not supported.
         Forbidden = "forbidden",
