@@ -101,7 +101,7 @@
 //!
 //! # Cargo features
 //!
-//! The first ten are on by default; `full` also has the next five. A server over stdio only needs
+//! The first eleven are on by default; `full` also has the next five. A server over stdio only needs
 //! `server` and `stdio`. Each item of this documentation names the features that it needs.
 //!
 //! | feature | adds |
@@ -116,6 +116,7 @@
 //! | `auth` | access tokens at HTTP servers; with `http-client`, OAuth of clients |
 //! | `schema-validation` | arguments and results are checked against their JSON Schemas |
 //! | `request-state` | handlers that ask their client for input on 2026-07-28 |
+//! | `testing` | [`testing`]: a client that answers from a script, and a check for stores |
 //! | `login` | OAuth with the user's browser, and tokens on disk |
 //! | `config-files` | configuration files such as `mcp.json` as targets of clients |
 //! | `terminal` | forms and pages of servers, answered at the terminal of a client |
@@ -140,101 +141,58 @@
 #![forbid(unsafe_code)]
 // docs.rs shows the feature that an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
-// Only `transport` and tests may use what clippy.toml disallows.
-#![cfg_attr(test, allow(clippy::disallowed_types))]
-// Code that only another feature uses is not an error; with all features enabled, it would be.
-#![cfg_attr(not(all(feature = "full", feature = "bridge")), allow(dead_code, unused_imports))]
 
 /// The README of the crate, whose program is compiled as a documentation test.
 #[cfg(all(doctest, feature = "full"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-// For what unit tests share with the other tests.
-#[cfg(test)]
-extern crate self as trunkline;
+pub mod prelude;
 
-#[cfg(feature = "auth")]
-pub mod auth;
-mod boxed_task;
+#[cfg(feature = "testing")]
+pub use trunkline_testing as testing;
+
+/// What `trunkline-bridge` needs of all crates.
 #[cfg(feature = "bridge")]
 #[doc(hidden)]
-pub mod bridge_support;
-mod cause;
-#[cfg(feature = "client")]
-pub mod client;
-pub mod client_auth;
-mod composition;
-mod counts;
-mod error_text;
-#[cfg(test)]
-#[path = "../tests/it/http/faulty_store.rs"]
-mod faulty_store;
-mod holder;
-mod log_text;
-mod negotiation_cache;
-mod on_drop;
+pub mod bridge_support {
+    pub use trunkline_core::bridge_support::*;
+    pub use trunkline_testing::findings_of as store_findings;
+}
+
+#[cfg(feature = "auth")]
+pub use trunkline_core::auth;
 #[cfg(feature = "server")]
-mod open_folder;
-pub mod prelude;
-mod printable;
-#[cfg(all(feature = "client", feature = "server"))]
-mod proxy;
-mod race;
-mod random;
-pub mod runtime;
-#[cfg(feature = "server")]
-pub mod server;
-#[cfg(feature = "server")]
-mod skills;
-pub mod store;
-mod sync;
-pub mod telemetry;
-#[cfg(all(feature = "client", feature = "server", feature = "tokio"))]
-pub mod testing;
-mod timestamp;
+pub use trunkline_core::schemars;
 #[cfg(feature = "tokio")]
-pub mod transport;
-mod turns;
-pub mod wire_log;
-
-#[cfg(feature = "server")]
-pub use schemars;
-pub use serde_json;
-
-#[cfg(any(feature = "http-server", feature = "http-client", feature = "auth"))]
-use trunkline_proto::http;
-pub use trunkline_proto::protocol;
-use trunkline_proto::{engine, fast_map};
-
-#[cfg(feature = "client")]
-pub use client::{
-    Client, ClientError, ClientEvents, ClientGroup, ClientOptions, ClientTask, RequestOptions, Subscription,
+pub use trunkline_core::transport;
+pub use trunkline_core::{
+    ContentBlock, Limits, Revision, RevisionChoice, RpcError, client_auth, protocol, runtime, serde_json, store,
+    telemetry, wire_log,
 };
-pub use engine::{Limits, RevisionChoice};
-pub use protocol::{Revision, RpcError, model::ContentBlock};
-#[cfg(all(feature = "client", feature = "server"))]
-pub use proxy::{ProxyDefinition, ProxyOptions};
-#[cfg(feature = "server")]
-pub use server::{
-    CallError, Context, Json, Params, Prompt, Resource, ResourceTemplate, Server, ServerBuilder, ServerOptions, State,
-    Tool, ToolError,
-    typed::result::{Ok, Result},
-};
+
 #[cfg(feature = "child-process")]
-pub use transport::ChildCommand;
+pub use trunkline_core::ChildCommand;
 #[cfg(feature = "http-client")]
-pub use transport::HttpEndpoint;
+pub use trunkline_core::HttpEndpoint;
 #[cfg(feature = "http-server")]
-pub use transport::HttpOptions;
+pub use trunkline_core::HttpOptions;
 #[cfg(any(feature = "stdio", feature = "http-server"))]
-pub use transport::Listener;
+pub use trunkline_core::Listener;
+#[cfg(feature = "server")]
+pub use trunkline_core::{
+    CallError, Context, Json, Ok, Params, Prompt, Resource, ResourceTemplate, Result, Server, ServerBuilder,
+    ServerOptions, State, Tool, ToolError, server,
+};
+#[cfg(feature = "client")]
+pub use trunkline_core::{
+    Client, ClientError, ClientEvents, ClientGroup, ClientOptions, ClientTask, RequestOptions, Subscription, client,
+};
+#[cfg(all(feature = "client", feature = "server"))]
+pub use trunkline_core::{ProxyDefinition, ProxyOptions};
 
 #[cfg(test)]
 mod tests {
-    #[cfg(feature = "full")]
-    pub(crate) mod kept_log;
-
     #[test]
     fn each_cargo_feature_is_in_both_tables() {
         let features = include_str!("../Cargo.toml").split("\n[").find(|section| section.starts_with("features]"));

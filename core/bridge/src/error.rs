@@ -63,7 +63,7 @@ macro_rules! error_kinds {
     };
 }
 
-trunkline::client_error_kinds!(error_kinds);
+trunkline::bridge_support::client_error_kinds!(error_kinds);
 
 /// Describes a kind of error.
 pub(crate) struct ErrorDescription {

@@ -195,8 +195,8 @@ mod tests {
     #[test]
     fn rust_sources_count_from_their_test_module() {
         let text = "// RES-01\nfn a() {}\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn res_02_b() {}\n}\n";
-        assert_eq!(found("rust", "core/src/a.rs", text), ["RES-02 res_02_b"]);
-        assert!(found("rust", "core/src/a.rs", "// RES-01\n").is_empty());
+        assert_eq!(found("rust", "core/spine/src/a.rs", text), ["RES-02 res_02_b"]);
+        assert!(found("rust", "core/spine/src/a.rs", "// RES-01\n").is_empty());
     }
 
     #[test]

@@ -52,10 +52,10 @@ mod tests {
     fn the_first_part_that_fits_decides() {
         let sides = Sides::read(&Workspace::find().unwrap()).unwrap();
         for (file, side) in [
-            ("core/src/server/request/requests_to_client/tests.rs", Side::Server),
-            ("core/src/transport/http_server/http_listener.rs", Side::Server),
-            ("core/src/transport/http_client/heads.rs", Side::Client),
-            ("core/src/transport/stdio/lines.rs", Side::Both),
+            ("core/spine/src/server/request/requests_to_client/tests.rs", Side::Server),
+            ("core/spine/src/transport/http_server/http_listener.rs", Side::Server),
+            ("core/spine/src/transport/http_client/heads.rs", Side::Client),
+            ("core/spine/src/transport/stdio/lines.rs", Side::Both),
             ("bindings-c/tests/client_requests.rs", Side::Server),
             ("bindings-c/tests/c/suite_client.c", Side::Client),
             ("bindings-node/test/client.test.mjs", Side::Client),

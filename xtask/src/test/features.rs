@@ -31,6 +31,7 @@ const COMBINATIONS: [&str; 22] = [
     "http-client,auth",
     "client,skills",
     "client,terminal",
+    "testing",
     "client,config-files",
     "server,directories",
     "login",

@@ -13,21 +13,21 @@ const HEADING: &str = "### Fixed bounds";
 /// A constant: its file and its name.
 type Constant = (&'static str, &'static str);
 
-const HTTP: &str = "core/src/transport/http_server";
-const NAMES: &str = "core/src/server/session/client_names.rs";
+const HTTP: &str = "core/spine/src/transport/http_server";
+const NAMES: &str = "core/spine/src/server/session/client_names.rs";
 const BOUNDS: &str = "core/proto/src/protocol/schema/bounds.rs";
 const PATTERN: &str = "core/proto/src/protocol/schema/pattern.rs";
-const PAGES: &str = "core/src/client/calls/whole_lists.rs";
+const PAGES: &str = "core/spine/src/client/calls/whole_lists.rs";
 const RECORDS: &str = "workers/session_records.rs";
-const LINK: &str = "core/src/transport/http_client/http_link.rs";
-const SKILL: &str = "core/src/server/registry/skill/mod.rs";
+const LINK: &str = "core/spine/src/transport/http_client/http_link.rs";
+const SKILL: &str = "core/spine/src/server/registry/skill/mod.rs";
 const SMALL_BODY: Constant = ("gate.rs", "SMALL_BODY");
 
 /// The rows of the table, with the constants of their figures, in order. Other files than
 /// those of `core/` are relative to [`HTTP`].
 const ROWS: [(&str, &[Constant]); 45] = [
     ("costly checks of values, and compilations of schemas, concurrently", &[]),
-    ("waiting costly checks of one caller", &[("core/src/turns.rs", "MAX_WAITING")]),
+    ("waiting costly checks of one caller", &[("core/spine/src/turns.rs", "MAX_WAITING")]),
     ("a schema", &[(BOUNDS, "MAX_VALUES"), (BOUNDS, "MAX_NESTING"), (BOUNDS, "MAX_REACHED")]),
     ("the patterns of a schema", &[(BOUNDS, "MAX_PATTERNS"), (PATTERN, "MAX_INSTRUCTIONS"), (PATTERN, "MAX_GROUPS")]),
     ("the patterns of a schema, per value", &[(BOUNDS, "MAX_STEPS")]),
@@ -52,34 +52,34 @@ const ROWS: [(&str, &[Constant]); 45] = [
     ("bodies above 64 KiB of one client", &[SMALL_BODY, ("gate.rs", "ROOM_FOR_SMALL")]),
     ("messages above 64 KiB parsed and validated concurrently", &[SMALL_BODY]),
     ("a skill", &[(SKILL, "MAX_FILES"), (SKILL, "MAX_BYTES")]),
-    ("servers that contain one another", &[("core/src/server/session/local_mount.rs", "MAX_DEPTH")]),
+    ("servers that contain one another", &[("core/spine/src/server/session/local_mount.rs", "MAX_DEPTH")]),
     ("calls in a batch", &[]),
-    ("an access token", &[("core/src/auth/presented.rs", "MAX_TOKEN")]),
+    ("an access token", &[("core/spine/src/auth/presented.rs", "MAX_TOKEN")]),
     ("tokens waiting for a verifier", &[("pending_tokens.rs", "MAX")]),
     ("a verifier", &[("access_control.rs", "DEADLINE")]),
     (
         "the keys of an issuer",
         &[
-            ("core/src/auth/jwt.rs", "DEADLINE"),
-            ("core/src/auth/fetch.rs", "MAX_DOCUMENT"),
-            ("core/src/auth/jwk.rs", "MAX_KEYS"),
+            ("core/spine/src/auth/jwt.rs", "DEADLINE"),
+            ("core/spine/src/auth/fetch.rs", "MAX_DOCUMENT"),
+            ("core/spine/src/auth/jwk.rs", "MAX_KEYS"),
         ],
     ),
     (
         "logins for scopes that the last one did not bring",
-        &[("core/src/auth/client/credential_session.rs", "IN_VAIN_FOR")],
+        &[("core/spine/src/auth/client/credential_session.rs", "IN_VAIN_FOR")],
     ),
     ("a stream whose token does not expire", &[("access_control.rs", "LONGEST_STREAM")]),
     ("a session never used since it was opened", &[("core/proto/src/http/sessions.rs", "UNUSED")]),
     ("notifications queued for the reader of a stream", &[("stream_queue.rs", "MAX_BYTES")]),
-    ("everything queued for the reader of a stream", &[("core/src/transport/queued.rs", "MAX_QUEUED")]),
+    ("everything queued for the reader of a stream", &[("core/spine/src/transport/queued.rs", "MAX_QUEUED")]),
     ("names that a session or stream subscribes to", &[(NAMES, "MAX"), (NAMES, "MAX_BYTES")]),
-    ("a URI that a session in a store subscribes to", &[("core/src/server/session/shared.rs", "MAX_URI")]),
+    ("a URI that a session in a store subscribes to", &[("core/spine/src/server/session/shared.rs", "MAX_URI")]),
     ("a change of a session whose record in a store is above 64 KiB", &[(RECORDS, "LONG"), (RECORDS, "PACE")]),
-    ("a sealed `requestState`", &[("core/src/server/request/request_state.rs", "MAX_SEALED")]),
-    ("resumed states and values kept by `once`", &[("core/src/server/request/resumptions.rs", "MAX_BYTES")]),
-    ("entries of the store `memory:`", &[("core/src/store/memory.rs", "MAX_BYTES")]),
-    ("entries of a Redis or SQLite store when read", &[("core/src/store/operations.rs", "MAX_READ")]),
+    ("a sealed `requestState`", &[("core/spine/src/server/request/request_state.rs", "MAX_SEALED")]),
+    ("resumed states and values kept by `once`", &[("core/spine/src/server/request/resumptions.rs", "MAX_BYTES")]),
+    ("entries of the store `memory:`", &[("core/spine/src/store/memory.rs", "MAX_BYTES")]),
+    ("entries of a Redis or SQLite store when read", &[("core/spine/src/store/operations.rs", "MAX_READ")]),
     ("a notification of a client for another worker", &[("workers/routing.rs", "MAX_NOTIFICATION")]),
     (
         "streams of calls that clients resume although they are not in the store yet",

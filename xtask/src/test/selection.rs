@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(changed("bindings-python/python/trunkline/_internal/calls.py"), ["python"]);
         assert_eq!(changed("bindings-uniffi/kotlin/pom.xml"), ["kotlin", "java"]);
         assert_eq!(changed("bindings-c/src/lib.rs"), ["c", "go"]);
-        assert_eq!(changed("core/src/lib.rs").len(), Language::available().len());
+        assert_eq!(changed("core/spine/src/lib.rs").len(), Language::available().len());
         let of_page = touched("docs/tools.md");
         assert!(of_page.contains(&"prose") && ["matrix", "generated files"].iter().all(|step| !of_page.contains(step)));
     }

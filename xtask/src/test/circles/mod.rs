@@ -61,7 +61,7 @@ const CLUSTERS: &[Cluster] = &[
     (PROTO, &["protocol::uri_template::*"], "a template and the operations on its parts"),
     ("bindings-c/src", &["edge::failure", "edge::text"], "a failure and its message"),
 ];
-const CORE: &str = "core/src";
+const CORE: &str = "core/spine/src";
 const PROTO: &str = "core/proto/src";
 
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {

@@ -1,0 +1,105 @@
+//! The spine of Trunkline: servers, clients, authorization, the store and the transports of the
+//! Model Context Protocol.
+//!
+//! Use the crate [`trunkline`], which re-exports all of it by feature; the stability is that of its
+//! version. [`protocol`] is re-exported from the pure crate `trunkline-proto`. [`server`] and
+//! [`client`] are async over traits, and [`transport`] drives them with tokio.
+//!
+//! [`trunkline`]: https://docs.rs/trunkline
+
+#![forbid(unsafe_code)]
+// docs.rs shows the feature that an item needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+// Only `transport` and tests may use what clippy.toml disallows.
+#![cfg_attr(test, allow(clippy::disallowed_types))]
+// Code that only another feature uses is not an error; with all features enabled, it would be.
+#![cfg_attr(not(all(feature = "full", feature = "bridge")), allow(dead_code, unused_imports))]
+
+// For what unit tests share with the other tests.
+#[cfg(test)]
+extern crate self as trunkline;
+#[cfg(test)]
+extern crate self as trunkline_core;
+
+#[cfg(feature = "auth")]
+pub mod auth;
+mod boxed_task;
+#[cfg(feature = "bridge")]
+#[doc(hidden)]
+pub mod bridge_support;
+mod cause;
+#[cfg(feature = "client")]
+pub mod client;
+pub mod client_auth;
+mod composition;
+#[cfg(all(test, feature = "full"))]
+#[path = "../../testing/src/contract.rs"]
+mod contract;
+mod counts;
+mod error_text;
+#[doc(hidden)]
+pub mod extension;
+#[cfg(test)]
+#[path = "../../tests/it/http/faulty_store.rs"]
+mod faulty_store;
+mod holder;
+mod log_text;
+mod negotiation_cache;
+mod on_drop;
+#[cfg(feature = "server")]
+mod open_folder;
+mod printable;
+#[cfg(all(feature = "client", feature = "server"))]
+mod proxy;
+mod race;
+mod random;
+pub mod runtime;
+#[cfg(feature = "server")]
+pub mod server;
+#[cfg(feature = "server")]
+mod skills;
+pub mod store;
+mod sync;
+pub mod telemetry;
+mod timestamp;
+#[cfg(feature = "tokio")]
+pub mod transport;
+mod turns;
+pub mod wire_log;
+
+#[cfg(feature = "server")]
+pub use schemars;
+pub use serde_json;
+
+#[cfg(any(feature = "http-server", feature = "http-client", feature = "auth"))]
+use trunkline_proto::http;
+pub use trunkline_proto::protocol;
+use trunkline_proto::{engine, fast_map};
+
+#[cfg(feature = "client")]
+pub use client::{
+    Client, ClientError, ClientEvents, ClientGroup, ClientOptions, ClientTask, RequestOptions, Subscription,
+};
+pub use engine::{Limits, RevisionChoice};
+pub use protocol::{Revision, RpcError, model::ContentBlock};
+#[cfg(all(feature = "client", feature = "server"))]
+pub use proxy::{ProxyDefinition, ProxyOptions};
+#[cfg(feature = "server")]
+pub use server::{
+    CallError, Context, Json, Params, Prompt, Resource, ResourceTemplate, Server, ServerBuilder, ServerOptions, State,
+    Tool, ToolError,
+    typed::result::{Ok, Result},
+};
+#[cfg(feature = "child-process")]
+pub use transport::ChildCommand;
+#[cfg(feature = "http-client")]
+pub use transport::HttpEndpoint;
+#[cfg(feature = "http-server")]
+pub use transport::HttpOptions;
+#[cfg(any(feature = "stdio", feature = "http-server"))]
+pub use transport::Listener;
+
+#[cfg(all(test, feature = "full"))]
+mod tests {
+    pub(crate) mod kept_log;
+}

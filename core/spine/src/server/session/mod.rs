@@ -1,0 +1,45 @@
+//! Conversations: one client on a pipe, in an HTTP session, or in a single HTTP exchange.
+
+mod announcements;
+mod arrival_reply;
+mod batch;
+mod call_observer;
+mod change_listeners;
+mod client_names;
+mod client_request_deadlines;
+mod client_request_state;
+mod connection;
+mod conversation_observers;
+mod declared_capabilities;
+mod local_mount;
+mod log_level;
+mod name_budget;
+mod notifications;
+mod open_requests;
+mod opener;
+mod outbound;
+mod pending;
+mod server_state;
+mod session_state;
+mod shared;
+mod shared_state;
+mod subscriptions;
+mod test_session;
+
+pub use outbound::{ErrorInfo, Outbound, OutgoingMessage};
+pub use test_session::{HandlerFailure, TestSession};
+
+pub(crate) use announcements::{Announce, Announcement};
+pub(crate) use arrival_reply::ArrivalReply;
+pub(crate) use connection::{Connection, ConversationSetup, ConversationStart, Origin};
+pub(crate) use pending::PendingNotifications;
+pub(crate) use shared_state::{SessionChange, SharedState};
+
+pub(super) use call_observer::CallObserver;
+pub(super) use change_listeners::TaskChange;
+pub(super) use connection::{AllowedResources, Dispatch};
+pub(super) use local_mount::LocalMount;
+pub(super) use name_budget::client_of;
+pub(super) use open_requests::{Reply, ServedRequest, StartedCall};
+pub(super) use opener::ConversationOpener;
+pub(super) use server_state::ServerState;
