@@ -101,8 +101,8 @@
 //!
 //! # Cargo features
 //!
-//! The first eleven are on by default; `full` also has the next five. A server over stdio only needs
-//! `server` and `stdio`. Each item of this documentation names the features that it needs.
+//! The first eleven are on by default; `full` also has the next five. A server over stdio only
+//! needs `server` and `stdio`. Each item of this documentation names the features that it needs.
 //!
 //! | feature | adds |
 //! | --- | --- |
@@ -152,7 +152,7 @@ pub mod prelude;
 #[cfg(feature = "testing")]
 pub use trunkline_testing as testing;
 
-/// What `trunkline-bridge` needs of all crates.
+/// Items for `trunkline-bridge`, from all crates.
 #[cfg(feature = "bridge")]
 #[doc(hidden)]
 pub mod bridge_support {

@@ -378,36 +378,3 @@ async fn waiting(one: Subject, other: Subject) -> Found {
     same!(other.read("a", after, 9, WAKE_TIMEOUT).await?, [next], "read of an entry that a read before had waited for");
     Ok(())
 }
-
-/// Driver tests: the contract, plus using the key of an entry as a log and vice versa.
-#[cfg(test)]
-pub(crate) async fn check(one: Arc<dyn Store>, other: Arc<dyn Store>) {
-    let runtime = trunkline_core::transport::TokioRuntime::current();
-    let found = findings(runtime, Arc::clone(&one), Arc::clone(&other)).await;
-    assert!(found.is_empty(), "{found:#?}");
-    kinds(&*one, &*other).await;
-}
-
-/// The built-in stores refuse to read an entry as a log.
-#[cfg(test)]
-async fn kinds(one: &dyn Store, other: &dyn Store) {
-    use trunkline_core::store::StoreErrorKind;
-
-    one.put("kinds/entry", "1", MINUTE).await.unwrap();
-    one.append("kinds/log", "1", 9, MINUTE).await.unwrap();
-    for error in [
-        other.append("kinds/entry", "1", 9, MINUTE).await.unwrap_err(),
-        other.read("kinds/entry", 0, 9, NO_WAIT).await.unwrap_err(),
-        other.get("kinds/log").await.unwrap_err(),
-    ] {
-        assert_eq!(error.kind, StoreErrorKind::Invalid, "{error}");
-    }
-    assert_eq!(other.get("kinds/entry").await.unwrap().as_deref(), Some("1"));
-    assert_eq!(other.read("kinds/log", 0, 9, NO_WAIT).await.unwrap().len(), 1);
-    // Writing an entry replaces a log.
-    one.put("kinds/log", "1", MINUTE).await.unwrap();
-    assert_eq!(other.get("kinds/log").await.unwrap().as_deref(), Some("1"));
-    one.remove("kinds/log").await.unwrap();
-    one.append("kinds/log", "2", 9, MINUTE).await.unwrap();
-    assert_eq!(other.read("kinds/log", 0, 9, NO_WAIT).await.unwrap().len(), 1, "the entries of the first log are gone");
-}

@@ -19,7 +19,7 @@ use trunkline_core::{
 /// A client with a script declares what the script answers. A request fails if no answer is left.
 /// Handlers that ask their client run again from the top on every revision, as on 2026-07-28, which
 /// reveals side effects before a question
-/// ([`ServerOptions::rerun_handlers`](crate::ServerOptions::rerun_handlers)).
+/// ([`ServerOptions::rerun_handlers`](trunkline_core::ServerOptions::rerun_handlers)).
 ///
 /// ```
 /// use serde_json::json;

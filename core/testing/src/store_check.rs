@@ -49,7 +49,7 @@ pub fn findings_of(server: &Server, runtime: &Arc<dyn Runtime>) -> Result<BoxedT
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
+    use std::{collections::BTreeSet, sync::Mutex, time::Duration};
     use tokio::task::JoinSet;
     use trunkline_core::store::{LogEntry, ProcessStore, StoreTask};
 
@@ -64,8 +64,14 @@ mod tests {
         Unbounded,
     }
 
-    /// A store with such a mistake.
-    struct Slipping(ProcessStore, Slip);
+    /// A store with such a mistake, and the keys that were written and not removed.
+    struct Slipping(ProcessStore, Slip, Mutex<BTreeSet<String>>);
+
+    impl Slipping {
+        fn note(&self, key: &str) {
+            self.2.lock().unwrap().insert(key.to_owned());
+        }
+    }
 
     impl Store for Slipping {
         fn get(&self, key: &str) -> StoreTask<Option<String>> {
@@ -73,9 +79,11 @@ mod tests {
             Box::pin(async move { Ok(got.await?.map(|text| if trims { text.trim().to_owned() } else { text })) })
         }
         fn put(&self, key: &str, text: &str, keep_for: Duration) -> StoreTask {
+            self.note(key);
             self.0.put(key, text, if self.1 == Slip::Everlasting { Duration::MAX } else { keep_for })
         }
         fn put_if(&self, key: &str, expected: Option<&str>, text: &str, keep_for: Duration) -> StoreTask<bool> {
+            self.note(key);
             if self.1 == Slip::Unconditional {
                 let put = self.0.put(key, text, keep_for);
                 return Box::pin(async move { put.await.map(|()| true) });
@@ -83,9 +91,11 @@ mod tests {
             self.0.put_if(key, expected, text, keep_for)
         }
         fn remove(&self, key: &str) -> StoreTask {
+            self.2.lock().unwrap().remove(key);
             self.0.remove(key)
         }
         fn append(&self, log: &str, entry: &str, max_entries: usize, keep_for: Duration) -> StoreTask<u64> {
+            self.note(log);
             let max_entries = if self.1 == Slip::Unbounded { usize::MAX } else { max_entries };
             let appended = self.0.append(log, entry, max_entries, keep_for);
             let (read, restarts_numbering) = (self.0.read(log, 0, 99, Duration::ZERO), self.1 == Slip::Restarted);
@@ -110,13 +120,13 @@ mod tests {
             (Slip::Restarted, &["logs: read of three entries"]),
         ] {
             checks.spawn(async move {
-                let store = Arc::new(Slipping(ProcessStore::new(TokioRuntime::current()), slip));
+                let store = Arc::new(Slipping(ProcessStore::new(TokioRuntime::current()), slip, Mutex::default()));
                 let findings = check_store(store.clone(), store.clone()).await;
                 assert_eq!(findings.is_empty(), slip == Slip::None, "{findings:#?}");
                 for part in parts {
                     assert!(findings.iter().any(|finding| finding.starts_with(part)), "{part}: {findings:#?}");
                 }
-                assert_eq!(store.0.keys(), Vec::<String>::new(), "the check removes its keys");
+                assert_eq!(*store.2.lock().unwrap(), BTreeSet::new(), "the check removes its keys");
             });
         }
         checks.join_all().await;

@@ -16,7 +16,7 @@ use crate::workspace::Workspace;
 
 /// Each layer and each transport alone, and what servers and clients usually combine. Other
 /// commands build with the feature `full`.
-const COMBINATIONS: [&str; 22] = [
+const COMBINATIONS: [&str; 23] = [
     "server",
     "client",
     "auth",

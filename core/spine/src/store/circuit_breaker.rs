@@ -218,9 +218,9 @@ impl Store for StoreGuard {
 mod tests {
     use super::*;
     use crate::{
-        contract,
         faulty_store::{FaultyStore, StoreFault},
         store::ProcessStore,
+        tests::driver_contract,
         transport::TokioRuntime,
     };
 
@@ -237,7 +237,7 @@ mod tests {
     #[tokio::test]
     async fn a_guarded_store_keeps_the_contract() {
         let guard = guarded().1;
-        contract::check(Arc::new(guard.clone()), Arc::new(guard)).await;
+        driver_contract::check(Arc::new(guard.clone()), Arc::new(guard)).await;
     }
 
     #[tokio::test]

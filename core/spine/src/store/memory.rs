@@ -253,14 +253,14 @@ fn invalid(problem: String) -> StoreError {
 #[cfg(all(test, feature = "tokio"))]
 mod tests {
     use super::*;
-    use crate::{contract, transport::TokioRuntime};
+    use crate::{tests::driver_contract, transport::TokioRuntime};
 
     const MINUTE: Duration = Duration::from_secs(60);
 
     #[tokio::test]
     async fn the_memory_of_the_process_keeps_the_contract() {
         let store = ProcessStore::new(TokioRuntime::current());
-        contract::check(Arc::new(store.clone()), Arc::new(store)).await;
+        driver_contract::check(Arc::new(store.clone()), Arc::new(store)).await;
     }
 
     #[tokio::test]

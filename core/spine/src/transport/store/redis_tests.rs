@@ -4,6 +4,7 @@ use super::{open_store, redis::RedisStore};
 use crate::{
     runtime::Runtime,
     store::{Store, StoreError, StoreErrorKind, StoreGuard},
+    tests::driver_contract,
     transport::TokioRuntime,
 };
 use std::{
@@ -175,7 +176,7 @@ async fn all_fail_at_once(store: &dyn Store) -> StoreError {
 #[tokio::test]
 async fn redis_keeps_the_contract() {
     let server = RedisServer::start(&[]).await;
-    contract::check(Arc::new(server.store()), Arc::new(server.store())).await;
+    driver_contract::check(Arc::new(server.store()), Arc::new(server.store())).await;
 }
 
 #[tokio::test]

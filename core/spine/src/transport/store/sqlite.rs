@@ -403,7 +403,7 @@ impl Store for SqliteStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{contract, runtime::BoxedTask, transport::TokioRuntime};
+    use crate::{runtime::BoxedTask, tests::driver_contract, transport::TokioRuntime};
     use std::sync::atomic::{AtomicU64, Ordering};
 
     const CALL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -435,7 +435,7 @@ mod tests {
     #[tokio::test]
     async fn a_file_keeps_the_contract() {
         let folder = Folder::new();
-        contract::check(Arc::new(folder.store()), Arc::new(folder.store())).await;
+        driver_contract::check(Arc::new(folder.store()), Arc::new(folder.store())).await;
     }
 
     #[tokio::test]
