@@ -152,6 +152,14 @@ pub mod prelude;
 #[cfg(feature = "testing")]
 pub use trunkline_testing as testing;
 
+/// Clients, and groups of them.
+#[cfg(feature = "client")]
+pub mod client {
+    pub use trunkline_core::client::*;
+    #[doc(inline)]
+    pub use trunkline_gateway::{ClientGroup, GroupServer, GroupServerState, NamedServer};
+}
+
 /// Items for `trunkline-bridge`, from all crates.
 #[cfg(feature = "bridge")]
 #[doc(hidden)]
@@ -185,11 +193,11 @@ pub use trunkline_core::{
     ServerOptions, State, Tool, ToolError, server,
 };
 #[cfg(feature = "client")]
-pub use trunkline_core::{
-    Client, ClientError, ClientEvents, ClientGroup, ClientOptions, ClientTask, RequestOptions, Subscription, client,
-};
+pub use trunkline_core::{Client, ClientError, ClientEvents, ClientOptions, ClientTask, RequestOptions, Subscription};
+#[cfg(feature = "client")]
+pub use trunkline_gateway::ClientGroup;
 #[cfg(all(feature = "client", feature = "server"))]
-pub use trunkline_core::{ProxyDefinition, ProxyOptions};
+pub use trunkline_gateway::{ProxyDefinition, ProxyOptions};
 
 #[cfg(test)]
 mod tests {

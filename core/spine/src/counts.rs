@@ -4,16 +4,19 @@ use std::{collections::HashMap, hash::Hash};
 
 /// How much of something is in use. A holder without a key counts only towards the total.
 #[derive(Debug)]
-pub(crate) struct Counts<K> {
-    pub(crate) all: usize,
+pub struct Counts<K> {
+    /// The total.
+    pub all: usize,
     of: HashMap<K, usize>,
 }
 
 /// The limits of a count.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct CountLimits {
-    pub(crate) all: usize,
-    pub(crate) each: usize,
+pub struct CountLimits {
+    /// Of all holders together.
+    pub all: usize,
+    /// Of each holder with a key.
+    pub each: usize,
 }
 
 impl<K> Default for Counts<K> {
@@ -24,18 +27,18 @@ impl<K> Default for Counts<K> {
 
 impl<K: Clone + Eq + Hash> Counts<K> {
     /// How much a holder has.
-    pub(crate) fn of(&self, key: Option<&K>) -> usize {
+    pub fn of(&self, key: Option<&K>) -> usize {
         key.and_then(|key| self.of.get(key)).copied().unwrap_or_default()
     }
 
     /// Returns whether a holder could have more.
-    pub(crate) fn has_room(&self, key: Option<&K>, amount: usize, limits: CountLimits) -> bool {
+    pub fn has_room(&self, key: Option<&K>, amount: usize, limits: CountLimits) -> bool {
         let within = |count: usize, max: usize| count.saturating_add(amount) <= max;
         within(self.all, limits.all) && (key.is_none() || within(self.of(key), limits.each))
     }
 
     /// Counts more of a holder. Returns `false`, and counts nothing, if that exceeds a limit.
-    pub(crate) fn take(&mut self, key: Option<&K>, amount: usize, limits: CountLimits) -> bool {
+    pub fn take(&mut self, key: Option<&K>, amount: usize, limits: CountLimits) -> bool {
         let has_room = self.has_room(key, amount, limits);
         if has_room {
             self.add(key, amount);
@@ -44,7 +47,7 @@ impl<K: Clone + Eq + Hash> Counts<K> {
     }
 
     /// Counts more of a holder, whatever the limits.
-    pub(crate) fn add(&mut self, key: Option<&K>, amount: usize) {
+    pub fn add(&mut self, key: Option<&K>, amount: usize) {
         self.all += amount;
         if let Some(key) = key {
             *self.of.entry(key.clone()).or_default() += amount;
@@ -52,11 +55,12 @@ impl<K: Clone + Eq + Hash> Counts<K> {
     }
 
     /// The holder that has the most.
-    pub(crate) fn greatest(&self) -> Option<&K> {
+    pub fn greatest(&self) -> Option<&K> {
         self.of.iter().max_by_key(|(_, amount)| **amount).map(|(key, _)| key)
     }
 
-    pub(crate) fn give_back(&mut self, key: Option<&K>, amount: usize) {
+    /// Counts less of a holder, by an amount that it has.
+    pub fn give_back(&mut self, key: Option<&K>, amount: usize) {
         self.all -= amount;
         if let Some(key) = key
             && let Some(count) = self.of.get_mut(key)

@@ -49,8 +49,6 @@ mod on_drop;
 #[cfg(feature = "server")]
 mod open_folder;
 mod printable;
-#[cfg(all(feature = "client", feature = "server"))]
-mod proxy;
 mod race;
 mod random;
 pub mod runtime;
@@ -77,13 +75,9 @@ pub use trunkline_proto::protocol;
 use trunkline_proto::{engine, fast_map};
 
 #[cfg(feature = "client")]
-pub use client::{
-    Client, ClientError, ClientEvents, ClientGroup, ClientOptions, ClientTask, RequestOptions, Subscription,
-};
+pub use client::{Client, ClientError, ClientEvents, ClientOptions, ClientTask, RequestOptions, Subscription};
 pub use engine::{Limits, RevisionChoice};
 pub use protocol::{Revision, RpcError, model::ContentBlock};
-#[cfg(all(feature = "client", feature = "server"))]
-pub use proxy::{ProxyDefinition, ProxyOptions};
 #[cfg(feature = "server")]
 pub use server::{
     CallError, Context, Json, Params, Prompt, Resource, ResourceTemplate, Server, ServerBuilder, ServerOptions, State,

@@ -4,7 +4,7 @@
 pub struct OnDrop<F: FnOnce()>(Option<F>);
 
 /// One that can be a field.
-pub(crate) type BoxedOnDrop = OnDrop<Box<dyn FnOnce() + Send + Sync>>;
+pub type BoxedOnDrop = OnDrop<Box<dyn FnOnce() + Send + Sync>>;
 
 impl<F: FnOnce()> OnDrop<F> {
     /// Calls `function` when the returned guard is dropped.
@@ -13,7 +13,7 @@ impl<F: FnOnce()> OnDrop<F> {
     }
 
     /// Drops the function without calling it.
-    pub(crate) fn disarm(mut self) {
+    pub fn disarm(mut self) {
         self.0 = None;
     }
 }

@@ -18,12 +18,12 @@ pub async fn until<T>(runtime: &dyn Runtime, at: Instant, future: impl Future<Ou
 }
 
 /// Runs a future for at most a time.
-pub(crate) async fn within<T>(runtime: &dyn Runtime, limit: Duration, future: impl Future<Output = T>) -> Option<T> {
+pub async fn within<T>(runtime: &dyn Runtime, limit: Duration, future: impl Future<Output = T>) -> Option<T> {
     until(runtime, later(runtime.now(), limit), future).await
 }
 
 /// Runs a future until another one completes.
-pub(crate) async fn unless<T>(end: impl Future<Output = ()>, future: impl Future<Output = T>) -> Option<T> {
+pub async fn unless<T>(end: impl Future<Output = ()>, future: impl Future<Output = T>) -> Option<T> {
     let (mut end, mut future) = (pin!(end), pin!(future));
     poll_fn(|context| match future.as_mut().poll(context) {
         Poll::Ready(value) => Poll::Ready(Some(value)),
@@ -53,7 +53,7 @@ pub async fn all<T, E>(mut tasks: Vec<BoxedTask<Result<T, E>>>) -> Result<Vec<T>
 }
 
 /// Runs a future. Returns `None` if it panics.
-pub(crate) async fn guarded<T>(future: impl Future<Output = T>) -> Option<T> {
+pub async fn guarded<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     poll_fn(|context| {
         let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));

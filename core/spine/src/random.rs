@@ -9,7 +9,7 @@ pub fn unguessable() -> Option<String> {
 
 /// Random bytes. Returns `None` if the system has none: failing a call and logging it is better
 /// than a guessable secret.
-pub(crate) fn bytes<const LENGTH: usize>() -> Option<[u8; LENGTH]> {
+pub fn bytes<const LENGTH: usize>() -> Option<[u8; LENGTH]> {
     let mut bytes = [0; LENGTH];
     match getrandom::fill(&mut bytes) {
         Ok(()) => Some(bytes),

@@ -85,24 +85,26 @@ pub trait Console {
 
 /// A value that tasks change and one task awaits.
 #[derive(Debug, Default)]
-pub(crate) struct Watched<T>(Mutex<(T, Option<Waker>)>);
+#[doc(hidden)]
+pub struct Watched<T>(Mutex<(T, Option<Waker>)>);
 
 /// A value that is set once and awaited elsewhere.
-pub(crate) type Promise<T> = Watched<Option<T>>;
+#[doc(hidden)]
+pub type Promise<T> = Watched<Option<T>>;
 
 impl<T> Watched<T> {
     /// Reads the value, or changes it in a way that the waiting task need not learn of.
-    pub(crate) fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
+    pub fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
         work(&mut self.0.lock().0)
     }
 
     /// Changes the value, and then wakes the waiting task without holding the lock.
-    pub(crate) fn change<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
+    pub fn change<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
         change(&self.0, |state| &mut state.1, |state| work(&mut state.0))
     }
 
     /// Looks at the value. If the result is pending, the task is woken at the next change.
-    pub(crate) fn poll<R>(&self, context: &Context<'_>, look: impl FnOnce(&mut T) -> Poll<R>) -> Poll<R> {
+    pub fn poll<R>(&self, context: &Context<'_>, look: impl FnOnce(&mut T) -> Poll<R>) -> Poll<R> {
         let (value, waiting) = &mut *self.0.lock();
         let looked = look(value);
         if looked.is_pending() {
@@ -117,18 +119,19 @@ impl<T> Watched<T> {
 
 impl<T> Promise<T> {
     /// Sets the value.
-    pub(crate) fn keep(&self, value: T) {
+    pub fn keep(&self, value: T) {
         self.change(|kept| *kept = Some(value));
     }
 
     /// Waits for the value and takes it; only one task may wait.
-    pub(crate) async fn kept(&self) -> T {
+    pub async fn kept(&self) -> T {
         poll_fn(|context| self.poll(context, |kept| kept.take().map_or(Poll::Pending, Poll::Ready))).await
     }
 }
 
 /// Changes a state, and then wakes its wakers without holding the lock.
-pub(crate) fn change<S, T, W: Default + IntoIterator<Item = Waker>>(
+#[doc(hidden)]
+pub fn change<S, T, W: Default + IntoIterator<Item = Waker>>(
     state: &Mutex<S>,
     wakers: fn(&mut S) -> &mut W,
     change: impl FnOnce(&mut S) -> T,
@@ -143,7 +146,8 @@ pub(crate) fn change<S, T, W: Default + IntoIterator<Item = Waker>>(
 
 /// Completes when `look` returns a value for the state. It looks again after each time that the
 /// state's wakers were woken.
-pub(crate) async fn wait<S, T>(
+#[doc(hidden)]
+pub async fn wait<S, T>(
     state: &Mutex<S>,
     wakers: fn(&mut S) -> &mut Vec<Waker>,
     mut look: impl FnMut(&mut S) -> Option<T>,

@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, future::ready, sync::Arc};
 use trunkline_core::{
     client::{ClientHandlers, HandlerError},
-    extension::Mutex,
+    extension::sync::Mutex,
     protocol::{
         RpcError,
         error::code,

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt::Debug, sync::Arc, time::Duration};
 use trunkline_core::{
-    extension::{Mutex, later, race, unguessable},
+    extension::{later, race, random::unguessable, sync::Mutex},
     runtime::{BoxedTask, Runtime},
     store::{LogEntry, Store, StoreGuard, StoreTask},
 };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use trunkline_core::{
     RevisionChoice,
     client::{Client, ClientError, ClientOptions, Connector},
-    extension::{MemoryConnector, Mutex, TestSession},
+    extension::{MemoryConnector, TestSession, sync::Mutex},
     protocol::{
         Revision,
         model::{CreateMessageResult, ElicitResult, Root},

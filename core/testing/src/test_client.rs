@@ -4,7 +4,7 @@ use crate::answers::{AnsweredRequest, Lines};
 use std::{ops::Deref, sync::Arc};
 use trunkline_core::{
     client::Client,
-    extension::{Mutex, TestSession},
+    extension::{TestSession, sync::Mutex},
     server::HandlerFailure,
 };
 

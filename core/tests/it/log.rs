@@ -168,7 +168,7 @@ impl Subscriber for Spans {
 
 /// With only one subscriber, `tracing` lets whichever thread comes first decide for its place in
 /// the code, such as that of another test.
-fn another_subscriber() -> tracing::Dispatch {
+pub(crate) fn another_subscriber() -> tracing::Dispatch {
     tracing::Dispatch::new(Spans::default())
 }
 
@@ -341,9 +341,9 @@ fn gated(gate: Arc<Semaphore>) -> Server {
 
 /// Keeps each record of `trunkline` as its target and its fields.
 #[derive(Clone, Default)]
-struct Records(Arc<Mutex<Vec<Record>>>);
+pub(crate) struct Records(pub(crate) Arc<Mutex<Vec<Record>>>);
 
-type Record = (String, BTreeMap<&'static str, String>);
+pub(crate) type Record = (String, BTreeMap<&'static str, String>);
 
 impl Subscriber for Records {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {

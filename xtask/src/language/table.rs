@@ -43,7 +43,14 @@ pub(super) static RUST: Entry = Entry {
     name: "rust",
     title: "Rust",
     fences: &["rust", "rs"],
-    crates: &["core/proto/src", "core/spine/src", "core/testing/src", "core/src", "core/bridge/src"],
+    crates: &[
+        "core/proto/src",
+        "core/spine/src",
+        "core/gateway/src",
+        "core/testing/src",
+        "core/src",
+        "core/bridge/src",
+    ],
     tests: TestSyntax {
         is_file: |name, _| name.ends_with(".rs"),
         // Other files have a test module at the end.

@@ -10,7 +10,7 @@ use crate::test::Count;
 use crate::workspace::Workspace;
 
 /// The published crates.
-const CRATES: [&str; 3] = ["trunkline", "trunkline_core", "trunkline_proto"];
+const CRATES: [&str; 5] = ["trunkline", "trunkline_core", "trunkline_gateway", "trunkline_proto", "trunkline_testing"];
 /// The files whose re-exports are main types.
 const MAIN: [&str; 2] = ["core/src/lib.rs", "core/src/prelude.rs"];
 /// Main types that are only in modules.

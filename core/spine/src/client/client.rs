@@ -90,9 +90,28 @@ impl Client {
         self.inner.id == client || self.inner.connector.leads_to(client)
     }
 
+    /// The number of this client in its process.
+    #[doc(hidden)]
+    pub fn id(&self) -> ClientId {
+        self.inner.id
+    }
+
+    /// Returns whether no subscription of this client is open.
+    #[doc(hidden)]
+    pub fn has_no_subscriptions(&self) -> bool {
+        self.inner.subscriptions.is_empty()
+    }
+
+    /// Returns an error if the client is closed or has lost its connection.
+    #[doc(hidden)]
+    pub fn check_open(&self) -> Result<(), ClientError> {
+        self.inner.check_open()
+    }
+
     /// `None` while connected; otherwise why the connection was lost, unless it is being
     /// reestablished.
-    pub(super) fn lost(&self) -> Option<Option<ClientError>> {
+    #[doc(hidden)]
+    pub fn lost(&self) -> Option<Option<ClientError>> {
         let is_there = self.inner.ready.load(Ordering::Acquire);
         (!is_there).then(|| self.inner.failure.lock().clone().map(ClientError::Link))
     }
@@ -151,7 +170,8 @@ impl Client {
     ///
     /// # Errors
     /// See [`Client::open`].
-    pub(crate) async fn connect_again(
+    #[doc(hidden)]
+    pub async fn connect_again(
         &self,
         options: ClientOptions,
         events: Arc<dyn ClientEvents>,
@@ -161,15 +181,18 @@ impl Client {
     }
 
     /// Returns whether both are the same connection.
-    pub(crate) fn is(&self, other: &Self) -> bool {
+    #[doc(hidden)]
+    pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
 
-    pub(crate) fn runtime(&self) -> &Arc<dyn Runtime> {
+    #[doc(hidden)]
+    pub fn runtime(&self) -> &Arc<dyn Runtime> {
         &self.inner.runtime
     }
 
-    pub(crate) fn connector(&self) -> &Arc<dyn Connector> {
+    #[doc(hidden)]
+    pub fn connector(&self) -> &Arc<dyn Connector> {
         &self.inner.connector
     }
 

@@ -101,12 +101,14 @@ impl From<NoResult> for ClientError {
 
 impl ClientError {
     /// The error for a value that cannot be written as JSON.
-    pub(in crate::client) fn unwritable(error: serde_json::Error) -> Self {
+    #[doc(hidden)]
+    pub fn unwritable(error: serde_json::Error) -> Self {
         Self::Invalid(error.to_string())
     }
 
     /// The error for JSON of a server that cannot be read.
-    pub(in crate::client) fn unreadable(error: serde_json::Error) -> Self {
+    #[doc(hidden)]
+    pub fn unreadable(error: serde_json::Error) -> Self {
         Self::InvalidResponse(error.to_string())
     }
 

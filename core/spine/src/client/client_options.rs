@@ -163,7 +163,8 @@ trunkline_proto::options! {
 
 impl ClientOptions {
     /// Fills in the program's receiver of telemetry if none is set.
-    pub(crate) fn with_telemetry_of_program(self) -> Self {
+    #[doc(hidden)]
+    pub fn with_telemetry_of_program(self) -> Self {
         let receiver = telemetry::or_of_program(self.telemetry, self.telemetry_receiver.clone());
         self.with_telemetry_receiver(receiver)
     }
@@ -215,7 +216,7 @@ impl JsonForm<Implementation> for Info {
 pub type ProgressHook = Arc<dyn Fn(&RawJson) + Send + Sync>;
 
 /// Passes on a progress notification: the progress, the total, and a message for people.
-pub(crate) fn report_progress(
+pub fn report_progress(
     params: &RawJson,
     report: impl FnOnce(f64, Option<f64>, Option<&str>),
 ) -> Result<(), serde_json::Error> {

@@ -9,7 +9,7 @@ mod client_options;
 pub(crate) mod config;
 mod error_kinds;
 mod events;
-mod group;
+mod group_target;
 mod inbox;
 mod inner;
 mod link;
@@ -35,22 +35,25 @@ pub use calls::loaded_skills::skill_file_uri;
 pub use client::Client;
 pub use client_builder::ClientBuilder;
 pub use client_error::ClientError;
-pub(crate) use client_options::report_progress;
+#[doc(hidden)]
+pub use client_options::report_progress;
 pub use client_options::{ClientOptions, ProgressHook, RequestOptions};
 pub use config::{ConfigError, ServerDefaults, ServerEntry, ServersConfig};
 pub use error_kinds::ErrorKind;
 pub use events::ClientEvents;
-pub(crate) use group::GroupMember;
-pub use group::{ClientGroup, GroupServer, GroupServerState, GroupTarget, NamedServer};
+pub use group_target::GroupTarget;
 pub use link::{ClientId, Connector, Inbox, Link, LinkMessage, LocalCaller, RequestHead};
 pub use link_failure::{LinkFailure, ProcessExit};
 pub use opening::server_description::ServerDescription;
-pub(crate) use server_requests::client_handlers::PassingHandler;
+#[doc(hidden)]
+pub use server_requests::client_handlers::PassingHandler;
 pub use server_requests::client_handlers::{
     ClientHandlers, ElicitRequest, ElicitUrlRequest, RequestHandler, SampleRequest, ServerRequest,
 };
 pub use server_requests::handler_error::HandlerError;
-pub(crate) use server_requests::observation::Observation;
+#[doc(hidden)]
+pub use server_requests::observation::Observation;
 pub use subscription::Subscription;
 pub use tasks::ClientTask;
-pub(crate) use tasks::{OtherClient, requires_extension};
+#[doc(hidden)]
+pub use tasks::{OtherClient, requires_extension};

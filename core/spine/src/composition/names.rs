@@ -21,7 +21,7 @@ const HASH_DIGITS: usize = 8;
 
 /// Derives a prefix from the name of a server. It contains no `__` and does not end with `_`, so
 /// that the first `__` of a name marks its end.
-pub(crate) fn prefix(server: &str) -> String {
+pub fn prefix(server: &str) -> String {
     if is_prefix(server) {
         return server.to_owned();
     }
@@ -30,7 +30,7 @@ pub(crate) fn prefix(server: &str) -> String {
 }
 
 /// Returns whether a name is a valid prefix.
-pub(crate) fn is_prefix(name: &str) -> bool {
+pub fn is_prefix(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= MAX_PREFIX
         && name.bytes().all(is_plain)
@@ -39,7 +39,7 @@ pub(crate) fn is_prefix(name: &str) -> bool {
 }
 
 /// The name of a tool or prompt of a server. Without a prefix, it stays the same.
-pub(crate) fn public(prefix: &str, name: &str) -> String {
+pub fn public(prefix: &str, name: &str) -> String {
     if prefix.is_empty() {
         return name.to_owned();
     }
@@ -53,19 +53,19 @@ pub(crate) fn public(prefix: &str, name: &str) -> String {
 }
 
 /// Splits a name into its prefix and the rest. A name that begins with `__` has no prefix.
-pub(crate) fn split(public: &str) -> Option<(&str, &str)> {
+pub fn split(public: &str) -> Option<(&str, &str)> {
     public.split_once(SEPARATOR).filter(|(prefix, _)| !prefix.is_empty())
 }
 
 /// Returns whether the rest of a name looks like a shortened one.
-pub(crate) fn is_alias(rest: &str) -> bool {
+pub fn is_alias(rest: &str) -> bool {
     rest.rsplit_once('_').is_some_and(|(_, hash)| {
         hash.len() == HASH_DIGITS && hash.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
     })
 }
 
 /// The URI or URI template of a server's resource. Without a prefix, it stays the same.
-pub(crate) fn public_uri(prefix: &str, uri: &str) -> String {
+pub fn public_uri(prefix: &str, uri: &str) -> String {
     if prefix.is_empty() {
         return uri.to_owned();
     }
@@ -74,13 +74,13 @@ pub(crate) fn public_uri(prefix: &str, uri: &str) -> String {
 }
 
 /// The id of a server's task.
-pub(crate) fn public_task(prefix: &str, id: &str) -> String {
+pub fn public_task(prefix: &str, id: &str) -> String {
     format!("{prefix}{SEPARATOR}{id}")
 }
 
 /// Splits a URI into its prefix and the URI within the server. A URI whose own part begins with
 /// `+`, such as `ui://+page`, has no prefix.
-pub(crate) fn split_uri(public: &str) -> Option<(&str, Cow<'_, str>)> {
+pub fn split_uri(public: &str) -> Option<(&str, Cow<'_, str>)> {
     let (scheme, rest) = telling(public);
     let (prefix, uri) = rest.split_once(URI_SEPARATOR).filter(|(prefix, _)| !prefix.is_empty())?;
     Some((prefix, if scheme.is_empty() { uri.into() } else { format!("{scheme}{uri}").into() }))

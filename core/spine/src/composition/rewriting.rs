@@ -10,25 +10,26 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::value::{RawValue, to_raw_value};
 
 /// The members of an object, in order.
-pub(crate) type ObjectMembers = IndexMap<String, Box<RawValue>>;
+pub type ObjectMembers = IndexMap<String, Box<RawValue>>;
 
 const NAME: &str = "name";
 const URI: &str = "uri";
 const META: &str = "_meta";
 const TASK_ID: &str = "taskId";
 
-pub(crate) fn text(object: &ObjectMembers, member: &str) -> Option<String> {
+/// A member that is a string.
+pub fn text(object: &ObjectMembers, member: &str) -> Option<String> {
     serde_json::from_str(object.get(member)?.get()).ok()
 }
 
 /// Sets a member. An existing one keeps its position. The value is made of strings and members of
 /// messages, which can always be written.
-pub(crate) fn set(object: &mut ObjectMembers, member: &str, value: &impl Serialize) {
+pub fn set(object: &mut ObjectMembers, member: &str, value: &impl Serialize) {
     object.insert(member.to_owned(), to_raw_value(value).unwrap_or_default());
 }
 
 /// Removes the progress token from the parameters of a request; keeps other metadata.
-pub(crate) fn take_progress_token(params: &mut ObjectMembers) -> Option<Box<RawValue>> {
+pub fn take_progress_token(params: &mut ObjectMembers) -> Option<Box<RawValue>> {
     let mut token = None;
     change_meta(params, |given| token = given.shift_remove(meta::PROGRESS_TOKEN));
     token
@@ -36,7 +37,7 @@ pub(crate) fn take_progress_token(params: &mut ObjectMembers) -> Option<Box<RawV
 
 /// Changes the metadata, and removes it if nothing is left. Returns `None` if there is none that is
 /// an object.
-pub(crate) fn change_meta(params: &mut ObjectMembers, change: impl FnOnce(&mut ObjectMembers)) -> Option<()> {
+pub fn change_meta(params: &mut ObjectMembers, change: impl FnOnce(&mut ObjectMembers)) -> Option<()> {
     let mut is_empty = false;
     in_member(params, META, |given: &mut ObjectMembers| {
         change(given);
@@ -51,7 +52,7 @@ pub(crate) fn change_meta(params: &mut ObjectMembers, change: impl FnOnce(&mut O
 
 /// Changes the value of a member. An object stays as it is if it has no such member, or the change
 /// is abandoned with `None`.
-pub(crate) fn in_member<T: DeserializeOwned + Serialize>(
+pub fn in_member<T: DeserializeOwned + Serialize>(
     object: &mut ObjectMembers,
     member: &str,
     change: impl FnOnce(&mut T) -> Option<()>,
@@ -67,7 +68,7 @@ pub(crate) fn in_member<T: DeserializeOwned + Serialize>(
 ///
 /// # Errors
 /// If it has no name.
-pub(crate) fn descriptor(
+pub fn descriptor(
     method: &str,
     prefix: &str,
     mut item: ObjectMembers,
@@ -94,19 +95,19 @@ pub(crate) fn descriptor(
 }
 
 /// Replaces the id of a task with its id in the group, which is returned.
-pub(crate) fn task(prefix: &str, task: &mut ObjectMembers) -> Option<String> {
+pub fn task(prefix: &str, task: &mut ObjectMembers) -> Option<String> {
     let public = names::public_task(prefix, &text(task, TASK_ID)?);
     set(task, TASK_ID, &public);
     Some(public)
 }
 
 /// Marks a tool as supporting tasks, in the form of 2025-11-25, which the client of a group uses.
-pub(crate) fn may_be_task(tool: &mut ObjectMembers) {
+pub fn may_be_task(tool: &mut ObjectMembers) {
     set(tool, "execution", &IndexMap::from([("taskSupport", "optional")]));
 }
 
 /// Rewrites an error about an unknown tool or prompt to use the name known to the group's caller.
-pub(crate) fn error(prefix: &str, error: RpcError) -> RpcError {
+pub fn error(prefix: &str, error: RpcError) -> RpcError {
     for kind in ["Unknown tool: ", "Unknown prompt: "] {
         if let Some(name) = error.message.strip_prefix(kind) {
             let message = format!("{kind}{}", names::public(prefix, name));
@@ -117,7 +118,7 @@ pub(crate) fn error(prefix: &str, error: RpcError) -> RpcError {
 }
 
 /// Rewrites the URIs of a result to those of the group.
-pub(crate) fn result(method: &str, prefix: &str, result: RawJson) -> RawJson {
+pub fn result(method: &str, prefix: &str, result: RawJson) -> RawJson {
     // Most results contain no URIs and need no parsing.
     if prefix.is_empty() || !result.may_mention("uri") {
         return result;
@@ -139,7 +140,7 @@ pub(crate) fn result(method: &str, prefix: &str, result: RawJson) -> RawJson {
 
 /// Rewrites the parameters of a server's notification. Returns `None` if they are not an object.
 /// Removes the subscription id, which belongs to the server's own connection.
-pub(crate) fn notified(method: &str, prefix: &str, params: &RawJson) -> Option<RawJson> {
+pub fn notified(method: &str, prefix: &str, params: &RawJson) -> Option<RawJson> {
     if method == method::TASKS_STATUS {
         let mut state: ObjectMembers = params.parse().ok()?;
         task(prefix, &mut state)?;

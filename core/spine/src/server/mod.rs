@@ -7,6 +7,7 @@ mod handlers;
 mod lifespan;
 mod media_type;
 mod methods;
+mod proxy;
 mod registry;
 mod request;
 mod required_scopes;
@@ -34,6 +35,7 @@ pub use handlers::{
 pub use handlers::{HttpRequest, RemoteAddress};
 #[doc(hidden)]
 pub use lifespan::{LifespanFunctions, LifespanUse};
+pub use proxy::{IntoProxy, Proxy};
 pub use registry::{
     AccessOptions, Category, CompletionDefinition, CompletionTarget, MiddlewareDefinition, OnDuplicate,
     PromptDefinition, PromptOptions, ProviderDefinition, RegisterError, RequestHandlerDefinition,
@@ -61,8 +63,10 @@ pub(crate) use handlers::Arrival;
 pub(crate) use handlers::SessionSource;
 #[cfg(all(feature = "auth", feature = "http-server"))]
 pub(crate) use handlers::VerifiedSender;
-pub(crate) use registry::{ListSet, MountSource, Offers, RemoteServer, ToolTasks};
-pub(crate) use server::WeakServer;
+#[doc(hidden)]
+pub use registry::{ListSet, Offers, RemoteServer, ToolTasks};
+#[doc(hidden)]
+pub use server::WeakServer;
 pub(crate) use session::{
     Announce, Announcement, ArrivalReply, Connection, ConversationSetup, ConversationStart, Origin,
     PendingNotifications, SessionChange, SharedState,

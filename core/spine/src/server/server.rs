@@ -8,7 +8,7 @@ use super::{
     methods,
     registry::{
         Addition, Category, CompletionDefinition, MiddlewareDefinition, MountSource, PromptDefinition,
-        ProviderDefinition, RegisterError, RegisteredMount, RequestHandlerDefinition, ResourceDefinition,
+        ProviderDefinition, RegisterError, RegisteredMount, RemoteServer, RequestHandlerDefinition, ResourceDefinition,
         ResourceTemplateDefinition, SkillDefinition, Snapshot, ToolDefinition,
     },
     request::{self, ActiveRequest, Services},
@@ -56,10 +56,11 @@ pub struct Server {
 
 /// A weak reference to a server, for objects that it outlives.
 #[derive(Clone)]
-pub(crate) struct WeakServer(Weak<ServerInner>);
+pub struct WeakServer(Weak<ServerInner>);
 
 impl WeakServer {
-    pub(crate) fn upgrade(&self) -> Option<Server> {
+    #[doc(hidden)]
+    pub fn upgrade(&self) -> Option<Server> {
         Some(Server { inner: self.0.upgrade()? })
     }
 }
@@ -179,8 +180,8 @@ impl Server {
 
     /// Mounts another server of this process: its features become features of this one, including
     /// later additions and removals. Its tools and prompts are named `prefix__name`, its resources
-    /// `prefix+uri`, as in a [`crate::ClientGroup`]; with an empty prefix, which one server may
-    /// have, names and URIs stay unchanged.
+    /// `prefix+uri`, as in a `ClientGroup`; with an empty prefix, which one server may have, names
+    /// and URIs stay unchanged.
     ///
     /// Its middleware runs for its own features, inside the middleware of this server. The options
     /// are those of this server.
@@ -208,7 +209,8 @@ impl Server {
     }
 
     /// Like [`Self::mount`], but keeps `guard` alive while the other server is mounted.
-    pub(crate) fn mount_with_guard(
+    #[doc(hidden)]
+    pub fn mount_with_guard(
         &self,
         prefix: &str,
         other: &Self,
@@ -218,7 +220,17 @@ impl Server {
         self.add_mount(prefix, MountSource::Local(Arc::new(local)))
     }
 
-    pub(crate) fn add_mount(&self, prefix: &str, source: MountSource) -> Result<FeatureHandle<Self>, RegisterError> {
+    /// Mounts a server behind a client.
+    #[doc(hidden)]
+    pub fn mount_remote(
+        &self,
+        prefix: &str,
+        remote: Arc<dyn RemoteServer>,
+    ) -> Result<FeatureHandle<Self>, RegisterError> {
+        self.add_mount(prefix, MountSource::Remote(remote))
+    }
+
+    fn add_mount(&self, prefix: &str, source: MountSource) -> Result<FeatureHandle<Self>, RegisterError> {
         self.add(Addition::Mount(RegisteredMount::new(prefix.to_owned(), source)))
     }
 
@@ -309,17 +321,21 @@ impl Server {
     }
 
     /// A number unique among the servers of this process while this one exists.
-    pub(crate) fn identity(&self) -> usize {
+    #[doc(hidden)]
+    pub fn identity(&self) -> usize {
         Arc::as_ptr(self.state()).addr()
     }
 
     /// A weak reference to the server.
-    pub(crate) fn downgrade(&self) -> WeakServer {
+    #[doc(hidden)]
+    pub fn downgrade(&self) -> WeakServer {
         WeakServer(Arc::downgrade(&self.inner))
     }
 
     /// Removes the resources that any client subscribes to.
-    pub(crate) fn retain_unwanted(&self, uris: &mut HashSet<String>) {
+    #[doc(hidden)]
+    pub fn retain_unwanted(&self, uris: &mut HashSet<String>) {
+        tracing::trace!(target: "trunkline::server::session", resources = uris.len(), "looking for their subscribers");
         self.state().listeners.retain_unwanted(uris);
     }
 

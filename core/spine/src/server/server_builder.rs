@@ -345,10 +345,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.adding(|server| server.add_skill(entry).map(drop))
     }
 
-    pub(crate) fn adding(
-        mut self,
-        addition: impl FnOnce(&Server) -> Result<(), RegisterError> + Send + 'static,
-    ) -> Self {
+    #[doc(hidden)]
+    pub fn adding(mut self, addition: impl FnOnce(&Server) -> Result<(), RegisterError> + Send + 'static) -> Self {
         self.draft.additions.push(Box::new(addition));
         self
     }

@@ -7,14 +7,15 @@ use std::{
 
 /// The current OpenTelemetry context, if that feature is enabled.
 #[derive(Clone)]
-pub(crate) struct Ambient {
+pub struct Ambient {
     #[cfg(feature = "opentelemetry")]
     context: opentelemetry::Context,
 }
 
 impl Ambient {
     /// Captures the context of this thread.
-    pub(crate) fn current() -> Self {
+    #[doc(hidden)]
+    pub fn current() -> Self {
         Self {
             #[cfg(feature = "opentelemetry")]
             context: opentelemetry::Context::current(),
@@ -29,7 +30,8 @@ impl Ambient {
     }
 
     /// Polls a future in this context.
-    pub(crate) async fn around<F: Future>(self, future: F) -> F::Output {
+    #[doc(hidden)]
+    pub async fn around<F: Future>(self, future: F) -> F::Output {
         let mut future = pin!(future);
         poll_fn(|context| self.run(|| future.as_mut().poll(context))).await
     }

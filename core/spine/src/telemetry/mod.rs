@@ -30,7 +30,8 @@ pub use receiver::{OpenOperation, Telemetry};
 #[doc(hidden)]
 pub use running::RunningOperation;
 
-pub(crate) use ambient::Ambient;
+#[doc(hidden)]
+pub use ambient::Ambient;
 pub(crate) use attributes::excerpt;
 pub(crate) use load::LoadShare;
 pub(crate) use operation_start::NetworkFacts;

@@ -38,7 +38,7 @@ use std::{
 /// | `json!({"command": "python", "args": ["weather.py"]})`, [`ServerEntry`] | an entry of `mcpServers` |
 /// | `"mcp.json"`, `Path::new("mcp.json")`, `json!({"mcpServers": {…}})` | a configuration with one server |
 /// | [`ChannelConnector`](super::ChannelConnector) | a custom transport: see [`Channel`](super::Channel) |
-/// | `&Client` | for a [`ClientGroup`](crate::ClientGroup): an existing client, which the group shares |
+/// | `&Client` | for a `ClientGroup`: an existing client, which the group shares |
 /// | `Arc<dyn Connector>` | a transport that needs to know of requests or revisions: see [`Connector`] |
 ///
 /// ```no_run
@@ -75,7 +75,7 @@ pub enum Target {
     File(PathBuf),
     /// An invalid entry; connecting returns the error.
     Invalid(ConfigError),
-    /// An existing client, for a [`ClientGroup`](crate::ClientGroup).
+    /// An existing client, for a `ClientGroup`.
     Client(Client),
     /// A custom transport.
     Custom(Arc<dyn Connector>),

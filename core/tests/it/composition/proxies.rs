@@ -3,11 +3,14 @@
 #![expect(deprecated, reason = "older revisions have it")]
 
 use super::{Heard, LEGACY, MODERN, ROLE, connect, connect_as, soon, until};
-use crate::process::{File, child};
+use crate::{
+    log::{Records, another_subscriber},
+    process::{File, child},
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
-    collections::HashSet,
+    collections::{BTreeMap, HashSet},
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -28,7 +31,7 @@ use trunkline::{
         },
     },
     schemars::JsonSchema,
-    server::{CacheHints, CacheScope, CompletionTarget, Page, Provider, ToolRequest},
+    server::{CacheHints, CacheScope, CompletionTarget, Next, Page, Provider, ToolRequest},
     transport::{HttpEndpoint, Target},
 };
 
@@ -708,4 +711,61 @@ async fn what_cannot_be_a_proxy_is_refused() {
     server.proxy(ProxyDefinition::new(&one).prefix("a")).unwrap();
     let front = connect(&server, LEGACY).await;
     assert_eq!(text(&front, "a__count").await, "counted");
+}
+
+/// One stream can name 10,000 resources, and a proxy watches 1,024 of them.
+#[tokio::test(start_paused = true)]
+async fn sub_01_a_stream_of_many_remote_resources_does_not_ask_all_clients_about_each() {
+    let (open, most, all) =
+        (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+    let (most_seen, all_seen) = (Arc::clone(&most), Arc::clone(&all));
+    let behind = Server::builder("behind", "1")
+        .resource_template("far:{+path}", "far", async || "text")
+        .middleware(move |_: Context, next: Next| {
+            let (open, most, all) = (Arc::clone(&open), Arc::clone(&most), Arc::clone(&all));
+            async move {
+                if next.method() != "resources/subscribe" {
+                    return Ok(next.run().await?);
+                }
+                all.fetch_add(1, Ordering::Relaxed);
+                most.fetch_max(open.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                open.fetch_sub(1, Ordering::Relaxed);
+                Ok(next.run().await?)
+            }
+        })
+        .build();
+    let options = ClientOptions::default().with_revision(RevisionChoice::Pinned(LEGACY));
+    let remote = Client::connect_with(&behind, options, ()).await.unwrap();
+    let gateway = Server::builder("gateway", "1").proxy(&remote).build();
+    let client = connect(&gateway, MODERN).await;
+    let records = Records::default();
+    let _other = another_subscriber();
+    let _here = tracing::subscriber::set_default(records.clone());
+    let searches = || {
+        let records = records.0.lock().unwrap();
+        let is_search = |fields: &BTreeMap<_, String>| fields["message"] == "looking for their subscribers";
+        records.iter().filter(|(_, fields)| is_search(fields)).count()
+    };
+    let named = |from: usize| (from..from + 3000).map(|number| format!("far:{number}")).collect::<Vec<_>>();
+
+    let first = client.subscribe(named(0)).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let (most, before) = (most_seen.load(Ordering::Relaxed), searches());
+    assert_eq!(all_seen.load(Ordering::Relaxed), 1024);
+    assert!((1..=16).contains(&most), "{most} at once");
+    assert!((1..=3).contains(&before), "{before} searches");
+    // Nor do many streams, when there is no room for them.
+    let mut more = Vec::new();
+    for number in 0..100 {
+        more.push(client.subscribe([format!("far:more/{number}")]).await.unwrap());
+    }
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(all_seen.load(Ordering::Relaxed), 1024);
+    assert!(searches() - before <= 20, "{} searches", searches());
+    // The resources of an ended stream make room, even for a stream that follows at once.
+    drop(first);
+    let _second = client.subscribe(named(3000)).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(all_seen.load(Ordering::Relaxed), 2048);
 }

@@ -19,4 +19,4 @@ pub(crate) mod reply_to;
 pub(crate) mod result_schema;
 mod sending;
 pub(super) mod tool_calls;
-pub(super) mod whole_lists;
+pub(crate) mod whole_lists;

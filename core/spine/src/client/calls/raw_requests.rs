@@ -66,7 +66,8 @@ impl Client {
     ///
     /// # Errors
     /// As for [`Client::request`].
-    pub(crate) async fn request_on_behalf(
+    #[doc(hidden)]
+    pub async fn request_on_behalf(
         &self,
         other: Option<Arc<OnBehalf>>,
         method: &str,

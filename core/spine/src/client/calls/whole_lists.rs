@@ -18,9 +18,9 @@ use std::{collections::HashSet, sync::Arc};
 /// Limit for a server that never ends its list.
 const MAX_PAGES: usize = 10_000;
 /// Limit for more items than a model, a user or the host's event loop could handle.
-pub(in crate::client) const MAX_ITEMS: usize = 10_000;
+pub const MAX_ITEMS: usize = 10_000;
 /// Limit for pages that would exhaust memory.
-pub(in crate::client) const MAX_BYTES: usize = 64 << 20;
+pub const MAX_BYTES: usize = 64 << 20;
 const CURSOR: &str = "cursor";
 const NEXT_CURSOR: &str = "nextCursor";
 

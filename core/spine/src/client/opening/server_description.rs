@@ -58,13 +58,15 @@ impl ServerDescription {
     }
 
     /// The capabilities; `None` if they have not been requested.
-    pub(crate) fn declared(&self) -> Option<ServerCapabilities> {
+    #[doc(hidden)]
+    pub fn declared(&self) -> Option<ServerCapabilities> {
         let is_known = self.info.is_some() || self.capabilities.as_bytes() != b"{}";
         is_known.then(|| self.capabilities.parse().unwrap_or_default())
     }
 
     /// The lists whose changes it announces.
-    pub(crate) fn announced_lists(&self) -> SubscriptionFilter {
+    #[doc(hidden)]
+    pub fn announced_lists(&self) -> SubscriptionFilter {
         self.announced(SubscriptionFilter::default().with_tools(true).with_prompts(true).with_resource_list(true))
     }
 

@@ -56,7 +56,7 @@ pub struct ServerRequest<P> {
     /// The name and version of the requesting server, if sent.
     pub server: Option<Implementation>,
     /// The name under which the server was added to its
-    /// [`ClientGroup`](crate::client::ClientGroup).
+    /// `ClientGroup`.
     pub server_name: Option<String>,
     /// The telemetry of the request, if enabled.
     #[doc(hidden)]
@@ -74,7 +74,7 @@ pub type SampleRequest = ServerRequest<CreateMessageParams>;
 pub type RequestHandler = Arc<dyn Fn(ServerRequest<RawJson>) -> BoxedTask<Result<RawJson, RpcError>> + Send + Sync>;
 
 /// Handles requests of any method.
-pub(crate) type PassingHandler = Arc<dyn Fn(&str, RawJson) -> BoxedTask<Result<RawJson, RpcError>> + Send + Sync>;
+pub type PassingHandler = Arc<dyn Fn(&str, RawJson) -> BoxedTask<Result<RawJson, RpcError>> + Send + Sync>;
 
 type NotificationHandler = Arc<dyn Fn(&str, Option<&RawJson>) + Send + Sync>;
 
@@ -195,12 +195,14 @@ impl ClientHandlers {
     }
 
     /// Forwards requests of servers. Declares no capabilities.
-    pub(crate) fn pass_on(self, handler: PassingHandler) -> Self {
+    #[doc(hidden)]
+    pub fn pass_on(self, handler: PassingHandler) -> Self {
         Self { passing: Some(handler), ..self }
     }
 
     /// The handlers for a server of a group, whose own client receives all notifications.
-    pub(in crate::client) fn of_member(self) -> Self {
+    #[doc(hidden)]
+    pub fn of_member(self) -> Self {
         Self { notified: Vec::new(), ..self }
     }
 

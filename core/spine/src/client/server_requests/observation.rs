@@ -9,7 +9,7 @@ use crate::{
 use std::sync::{Arc, Weak};
 
 /// One observer; dropping it stops the observation.
-pub(crate) struct Observation {
+pub struct Observation {
     client: Weak<ClientInner>,
     events: Arc<dyn ClientEvents>,
     /// The stream of list changes, if the client itself has none.
@@ -18,7 +18,7 @@ pub(crate) struct Observation {
 
 impl Client {
     /// Also reports to `events`, until the observation is dropped.
-    pub(crate) fn observe(&self, events: Arc<dyn ClientEvents>) -> Observation {
+    pub fn observe(&self, events: Arc<dyn ClientEvents>) -> Observation {
         self.inner.host.observers.lock().push(Arc::clone(&events));
         Observation { client: Arc::downgrade(&self.inner), events, lists: None }
     }
@@ -28,10 +28,7 @@ impl Client {
     ///
     /// # Errors
     /// If the client is closed.
-    pub(in crate::client) async fn observe_lists(
-        &self,
-        events: Arc<dyn ClientEvents>,
-    ) -> Result<Observation, ClientError> {
+    pub async fn observe_lists(&self, events: Arc<dyn ClientEvents>) -> Result<Observation, ClientError> {
         let inner = &self.inner;
         inner.check_open()?;
         // From here on, dropping it cleans up.

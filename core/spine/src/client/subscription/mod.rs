@@ -79,11 +79,8 @@ impl Client {
 
     /// Like [`Self::subscribe`]. If `lasts` is set, it is reopened even after the server has ended
     /// it, for example to restart, and opened later if the connection fails now.
-    pub(crate) async fn subscribe_to(
-        &self,
-        filter: SubscriptionFilter,
-        lasts: bool,
-    ) -> Result<Subscription, ClientError> {
+    #[doc(hidden)]
+    pub async fn subscribe_to(&self, filter: SubscriptionFilter, lasts: bool) -> Result<Subscription, ClientError> {
         let filter = checked(filter)?;
         self.inner.check_open()?;
         let filter = self.inner.announced(&filter)?;

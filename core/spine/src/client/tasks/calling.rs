@@ -46,7 +46,8 @@ impl Client {
 
     /// Returns whether calls of a tool may run as tasks, on a server where the client requests them
     /// (2025-11-25).
-    pub(crate) async fn may_run_as_task(&self, tool: &str) -> bool {
+    #[doc(hidden)]
+    pub async fn may_run_as_task(&self, tool: &str) -> bool {
         self.task_form() == Some(TaskForm::Core)
             && self.task_support_of(tool).await.is_ok_and(|support| support != TaskSupport::Forbidden)
     }

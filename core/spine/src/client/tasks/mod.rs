@@ -13,5 +13,5 @@ mod task_state;
 pub(super) mod task_wish;
 
 pub use client_task::ClientTask;
-pub(crate) use support::requires_extension;
-pub(crate) use task_wish::OtherClient;
+pub use support::requires_extension;
+pub use task_wish::OtherClient;

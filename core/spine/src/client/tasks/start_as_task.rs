@@ -53,7 +53,8 @@ impl Client {
     ///
     /// # Errors
     /// As for [`Client::request`].
-    pub(crate) async fn start_task_on_behalf(
+    #[doc(hidden)]
+    pub async fn start_task_on_behalf(
         &self,
         other: OtherClient,
         params: RawJson,

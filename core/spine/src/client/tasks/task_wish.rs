@@ -22,11 +22,11 @@ pub(super) struct TaskTaker {
 }
 
 /// The client on whose behalf a call is made, for example the caller of a proxy.
-pub(crate) struct OtherClient {
+pub struct OtherClient {
     /// The client as the server sees it.
-    pub(crate) seen: Arc<OnBehalf>,
+    pub seen: Arc<OnBehalf>,
     /// Passes the task's requests for input to it.
-    pub(crate) ask: PassingHandler,
+    pub ask: PassingHandler,
 }
 
 impl TaskWish {

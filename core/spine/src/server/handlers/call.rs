@@ -30,7 +30,7 @@ pub struct Call {
 /// A running call: information about it, and functions for its handler. Cheap to clone.
 #[derive(Clone)]
 pub struct CallInfo {
-    pub(crate) backend: Arc<dyn CallBackend>,
+    pub(in crate::server) backend: Arc<dyn CallBackend>,
 }
 
 /// Called once with the result of the rest of a request.
@@ -155,6 +155,30 @@ impl Drop for Call {
 }
 
 impl CallInfo {
+    /// The number of the session or pipe of the call; `None` if each request stands alone.
+    #[doc(hidden)]
+    pub fn conversation(&self) -> Option<u64> {
+        self.backend.conversation()
+    }
+
+    /// The client that the call is charged to, if there is a per-client limit.
+    #[doc(hidden)]
+    pub fn charged_client(&self) -> Option<Arc<str>> {
+        self.backend.client()
+    }
+
+    /// The client's log level; `None` if it wants no log messages.
+    #[doc(hidden)]
+    pub fn log_level(&self) -> Option<LoggingLevel> {
+        self.backend.log_level()
+    }
+
+    /// Returns whether the call is a task.
+    #[doc(hidden)]
+    pub fn is_task(&self) -> bool {
+        self.backend.is_task()
+    }
+
     /// The revision, client and origin of the request.
     pub fn request_info(&self) -> &RequestInfo {
         self.backend.info()
@@ -350,7 +374,8 @@ impl CallInfo {
         self.backend.cancellation().on_cancel(Box::new(hook));
     }
 
-    pub(crate) fn cancelled(&self) -> impl Future<Output = ()> + use<> {
+    #[doc(hidden)]
+    pub fn cancelled(&self) -> impl Future<Output = ()> + use<> {
         self.backend.cancellation().cancelled()
     }
 }

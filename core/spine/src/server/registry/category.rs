@@ -47,20 +47,26 @@ impl Category {
 /// A set of lists.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct ListSet(u8);
+pub struct ListSet(u8);
 
 impl ListSet {
-    pub(crate) const NONE: Self = Self(0);
-    pub(crate) const TOOLS: Self = Self(1);
-    pub(crate) const RESOURCES: Self = Self(2);
-    pub(crate) const PROMPTS: Self = Self(4);
+    /// None of the lists.
+    pub const NONE: Self = Self(0);
+    /// The tools.
+    pub const TOOLS: Self = Self(1);
+    /// The resources and resource templates.
+    pub const RESOURCES: Self = Self(2);
+    /// The prompts.
+    pub const PROMPTS: Self = Self(4);
     pub(crate) const ALL: [Self; 3] = [Self::TOOLS, Self::RESOURCES, Self::PROMPTS];
 
-    pub(crate) fn every() -> Self {
+    #[doc(hidden)]
+    pub fn every() -> Self {
         Self::ALL.into_iter().fold(Self::NONE, Self::with)
     }
 
-    pub(crate) fn with(self, other: Self) -> Self {
+    #[doc(hidden)]
+    pub fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 

@@ -45,7 +45,7 @@ pub(crate) trait LocalServer: Send + Sync + 'static {
 
 /// A server behind a client. Its handler receives the parameters of the request under the remote
 /// names, and completes with the whole result.
-pub(crate) trait RemoteServer: Handler {
+pub trait RemoteServer: Handler {
     /// The kinds of features that it has, as far as known.
     fn offers(&self) -> Offers;
     /// The task support of a tool. Its tasks run on this server and wait for the remote one.
@@ -58,11 +58,15 @@ pub(crate) trait RemoteServer: Handler {
 
 /// The kinds of features that a server has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Offers {
-    pub(crate) lists: ListSet,
-    pub(crate) completions: bool,
-    pub(crate) skills: bool,
-    pub(crate) tasks: bool,
+pub struct Offers {
+    /// The lists that it has.
+    pub lists: ListSet,
+    /// `true` if it completes arguments.
+    pub completions: bool,
+    /// `true` if it has agent skills.
+    pub skills: bool,
+    /// `true` if it has tasks.
+    pub tasks: bool,
 }
 
 impl RegisteredMount {

@@ -3,7 +3,7 @@
 /// The error if a feature cannot be registered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct RegisterError(pub(crate) String);
+pub struct RegisterError(#[doc(hidden)] pub String);
 
 impl RegisterError {
     pub(crate) fn removed() -> Self {

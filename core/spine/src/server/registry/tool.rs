@@ -59,10 +59,11 @@ pub struct ToolDefinition {
 
 /// The task support of a tool.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ToolTasks {
-    pub(crate) support: TaskSupport,
+pub struct ToolTasks {
+    /// How calls become tasks.
+    pub support: TaskSupport,
     /// On 2026-07-28, a call starts without a task and can become one later.
-    pub(crate) defers: bool,
+    pub defers: bool,
 }
 
 impl ToolOptions {

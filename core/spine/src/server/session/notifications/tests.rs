@@ -12,22 +12,6 @@ use crate::{
     wire_log::Transport,
 };
 use serde_json::{Value, json};
-#[cfg(feature = "client")]
-use {
-    super::super::{
-        change_listeners::{ChangeListener, TaskChange},
-        pending::PendingNotifications,
-    },
-    crate::{Client, ClientOptions, RevisionChoice, server::Next},
-    std::{
-        collections::HashSet,
-        sync::{
-            Arc, Weak,
-            atomic::{AtomicUsize, Ordering},
-        },
-        time::Duration,
-    },
-};
 
 fn of_two() -> Server {
     let resource = |uri| Resource::new(uri, "r", || async { "text" });
@@ -202,78 +186,4 @@ async fn names_of_all_sessions_and_streams_are_bounded_together() {
     assert_eq!(listened.await["error"]["data"]["reason"], "busy", "and streams");
     drop(one);
     assert_eq!(subscribe(&two, "a:2").await, None, "a session that has ended");
-}
-
-/// Counts how often it is asked which resources it wants.
-#[cfg(feature = "client")]
-#[derive(Default)]
-struct Asked(AtomicUsize);
-
-#[cfg(feature = "client")]
-impl ChangeListener for Asked {
-    fn notify(self: Arc<Self>, _: &PendingNotifications) {}
-
-    fn elicitation_complete(&self, _: &str) -> bool {
-        false
-    }
-
-    fn retain_unwanted(&self, _: &mut HashSet<String>) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn task_changed(&self, _: &TaskChange<'_>) {}
-}
-
-/// One stream can name 10,000 resources, and a proxy watches 1,024 of them.
-#[cfg(feature = "client")]
-#[tokio::test(start_paused = true)]
-async fn sub_01_a_stream_of_many_remote_resources_does_not_ask_all_clients_about_each() {
-    let (open, most, all) =
-        (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
-    let (most_seen, all_seen) = (Arc::clone(&most), Arc::clone(&all));
-    let behind = server()
-        .resource_template("far:{+path}", "far", async || "text")
-        .middleware(move |_: Context, next: Next| {
-            let (open, most, all) = (Arc::clone(&open), Arc::clone(&most), Arc::clone(&all));
-            async move {
-                if next.method() != "resources/subscribe" {
-                    return Ok(next.run().await?);
-                }
-                all.fetch_add(1, Ordering::Relaxed);
-                most.fetch_max(open.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
-                tokio::time::sleep(Duration::from_millis(1)).await;
-                open.fetch_sub(1, Ordering::Relaxed);
-                Ok(next.run().await?)
-            }
-        })
-        .build();
-    let options = ClientOptions::default().with_revision(RevisionChoice::Pinned(Revision::V2025_11_25));
-    let client = Client::connect_with(&behind, options, ()).await.unwrap();
-    let gateway = server().proxy(&client).build();
-    let peer = Peer::of(&gateway);
-    let asked = Arc::<Asked>::default();
-    let listener: Weak<dyn ChangeListener> = Arc::<Asked>::downgrade(&asked);
-    peer.connection.server().listeners.insert(u64::MAX, listener);
-    let named = |from: usize| (from..from + 3000).map(|number| format!("far:{number}")).collect::<Vec<_>>();
-    let counts = || [&all_seen, &most_seen, &asked.0].map(|count| count.load(Ordering::Relaxed));
-
-    let first = listen(&peer, &named(0)).await;
-    tokio::time::sleep(Duration::from_secs(5)).await;
-    let [all, most, searches] = counts();
-    assert_eq!(all, 1024);
-    assert!((1..=16).contains(&most), "{most} at once");
-    assert!((1..=3).contains(&searches), "{searches} searches");
-    // Nor do many streams, when there is no room for them.
-    for number in 0..100 {
-        listen(&peer, &[format!("far:more/{number}")]).await;
-    }
-    tokio::time::sleep(Duration::from_secs(5)).await;
-    let [all, _, later] = counts();
-    assert_eq!(all, 1024);
-    assert!(later - searches <= 20, "{later} searches");
-    // The resources of an ended stream make room, even for a stream that follows at once.
-    peer.send(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": first}}));
-    listen(&peer, &named(3000)).await;
-    tokio::time::sleep(Duration::from_secs(5)).await;
-    assert_eq!(counts()[0], 2048);
 }

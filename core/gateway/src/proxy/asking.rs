@@ -5,15 +5,6 @@ use super::{
     shares::{pass_log, pass_progress},
     watching::MountPoint,
 };
-use crate::{
-    client::{ClientError, ClientEvents, ProgressHook},
-    on_drop::OnDrop,
-    protocol::{RawJson, RpcError, method, model::ElicitationComplete},
-    random::unguessable,
-    runtime::{Promise, Watched},
-    server::{CallInfo, ClientRequest, ClientRequestError, PendingClientRequest},
-    sync::Mutex,
-};
 use std::{
     future::poll_fn,
     ops::ControlFlow,
@@ -22,6 +13,12 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     task::Poll,
+};
+use trunkline_core::{
+    client::{ClientError, ClientEvents, ProgressHook},
+    extension::{Promise, Watched, on_drop::OnDrop, random::unguessable, sync::Mutex},
+    protocol::{RawJson, RpcError, method, model::ElicitationComplete},
+    server::{CallInfo, ClientRequest, ClientRequestError, PendingClientRequest},
 };
 
 /// Maximum pending requests to the caller in one call.
@@ -266,8 +263,8 @@ impl ProxiedCall {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::Server;
     use std::pin::pin;
+    use trunkline_core::server::Server;
 
     #[tokio::test]
     async fn a_question_outlives_the_call_that_it_was_put_to() {

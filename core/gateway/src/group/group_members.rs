@@ -5,16 +5,25 @@ use super::{
     group_settings::GroupSettings,
     member::{GroupMember, MemberServer},
 };
-use crate::{
-    client::{
-        ClientError, RequestOptions,
-        calls::whole_lists::{MAX_BYTES, MAX_ITEMS},
+use indexmap::IndexMap;
+use serde_json::{Value, value::RawValue};
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
+use trunkline_core::{
+    client::{ClientError, RequestOptions},
+    extension::{
+        Promise,
+        composition::{
+            names,
+            rewriting::{self, ObjectMembers},
+        },
+        on_drop::OnDrop,
+        sync::Mutex,
+        whole_lists::{MAX_BYTES, MAX_ITEMS},
     },
-    composition::{
-        names,
-        rewriting::{self, ObjectMembers},
-    },
-    on_drop::OnDrop,
     protocol::{
         RawJson, RpcError,
         envelope::count_values,
@@ -22,15 +31,7 @@ use crate::{
         method::{self, Method},
         model::LoggingLevel,
     },
-    runtime::{BoxedTask, Promise, Runtime},
-    sync::Mutex,
-};
-use indexmap::IndexMap;
-use serde_json::{Value, value::RawValue};
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::Arc,
-    time::Duration,
+    runtime::{BoxedTask, Runtime},
 };
 
 /// Connections opened, or lists fetched, at a time.

@@ -11,12 +11,13 @@ mod remote;
 mod shares;
 mod watching;
 
-use crate::{
-    client::{Client, ClientGroup},
-    server::{FeatureHandle, MountSource, RegisterError, Server, ServerBuilder},
-};
+use crate::group::ClientGroup;
 use proxied_group::ProxiedGroup;
 use remote::Remote;
+use trunkline_core::{
+    client::Client,
+    server::{FeatureHandle, IntoProxy, Proxy, RegisterError, Server},
+};
 use watching::MountPoint;
 
 trunkline_proto::options! {
@@ -92,77 +93,44 @@ impl ProxyDefinition {
     proxy_setters!(self, self.options);
 }
 
-impl From<&Client> for ProxyDefinition {
-    fn from(client: &Client) -> Self {
-        Self::new(client)
+impl IntoProxy<ProxyDefinition> for ProxyDefinition {
+    fn into_proxy(self) -> ProxyDefinition {
+        self
     }
 }
 
-impl From<&ClientGroup> for ProxyDefinition {
-    fn from(group: &ClientGroup) -> Self {
-        Self::from_group(group)
+impl IntoProxy<ProxyDefinition> for &Client {
+    fn into_proxy(self) -> ProxyDefinition {
+        ProxyDefinition::new(self)
     }
 }
 
-impl Server {
-    /// Exposes the features of the server behind a client as features of this one. The two sides
-    /// can use different revisions: the proxy exposes a legacy server under 2026-07-28, and a
-    /// modern one to legacy clients. Without a prefix, which is possible for one server, names and
-    /// URIs stay unchanged; see [`ProxyDefinition`]. Use the returned handle to remove the proxy.
-    ///
-    /// Progress, log messages and cancellations are forwarded in both directions, and results and
-    /// errors are passed on unchanged. If the server requests input, the request goes to the client
-    /// of the call that needs it. In the legacy era, a session belongs to a single client, so each
-    /// caller gets its own connection, opened with the settings of this client; lists, completions
-    /// and subscriptions use this client's connection. If the server cannot be reached, only calls
-    /// to it fail, and its features are missing from lists in the meantime.
-    ///
-    /// ```no_run
-    /// use trunkline::{ChildCommand, Client, Server};
-    ///
-    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-    /// let old = Client::connect(ChildCommand::new(["python", "old_server.py"])).await?;
-    /// let gateway = Server::builder("gateway", "1.0.0").build();
-    /// gateway.proxy(&old)?;
-    /// gateway.listen("127.0.0.1:8000").await?.closed().await;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// For a group, each of its servers is exposed under its name in the group, for as long as it
-    /// belongs to the group.
-    ///
-    /// # Errors
-    /// If the prefix is invalid or already in use, if the client or a server of the group is
-    /// connected to this server itself, or if a server of the group is itself a group.
-    pub fn proxy(&self, proxy: impl Into<ProxyDefinition>) -> Result<FeatureHandle<Server>, RegisterError> {
-        let ProxyDefinition { source, options: ProxyOptions { prefix, max_connections } } = proxy.into();
+impl IntoProxy<ProxyDefinition> for &ClientGroup {
+    fn into_proxy(self) -> ProxyDefinition {
+        ProxyDefinition::from_group(self)
+    }
+}
+
+impl Proxy for ProxyDefinition {
+    fn add_to(self, server: &Server) -> Result<FeatureHandle<Server>, RegisterError> {
+        let Self { source, options: ProxyOptions { prefix, max_connections } } = self;
         let prefix = prefix.unwrap_or_default();
         let client = match source {
             ProxySource::Client(client) => client,
-            ProxySource::Group(group) => return ProxiedGroup::show(group, self, &prefix, max_connections),
+            ProxySource::Group(group) => return ProxiedGroup::show(group, server, &prefix, max_connections),
         };
         let connector = client.connector();
         if !connector.has_sessions() {
             return Err(RegisterError("proxy: this client belongs to a group; pass the group itself".to_owned()));
         }
-        if connector.is_of_server(self.identity()) {
+        if connector.is_of_server(server.identity()) {
             return Err(RegisterError(
                 "proxy: the client is connected to this server itself, so calls would never end".to_owned(),
             ));
         }
-        let mount_point = MountPoint { server: self.downgrade(), prefix: prefix.clone() };
+        let mount_point = MountPoint { server: server.downgrade(), prefix: prefix.clone() };
         let remote = Remote::new(client, mount_point, max_connections);
         remote.watching.begin(&remote.client);
-        self.add_mount(&prefix, MountSource::Remote(remote))
-    }
-}
-
-impl ServerBuilder {
-    /// Exposes the features of the server behind a client, or of all servers of a group; see
-    /// [`Server::proxy`].
-    pub fn proxy(self, proxy: impl Into<ProxyDefinition>) -> Self {
-        let proxy = proxy.into();
-        self.adding(move |server| server.proxy(proxy).map(drop))
+        server.mount_remote(&prefix, remote)
     }
 }

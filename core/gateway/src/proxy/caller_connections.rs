@@ -2,21 +2,20 @@
 //! fixed capabilities, and the server's requests in it are for that client only.
 
 use super::{asking::ActiveCalls, callers::Caller, shares::has_share, watching::MountPoint};
-use crate::{
-    client::{Client, ClientError, ClientHandlers, ClientOptions},
-    engine::later,
-    protocol::{
-        RpcError,
-        model::{ClientCapabilities, LoggingLevel},
-    },
-    runtime::Promise,
-    server::CallInfo,
-    sync::Mutex,
-};
 use std::{
     sync::{Arc, Weak},
     time::{Duration, Instant},
 };
+use trunkline_core::{
+    client::{Client, ClientError, ClientHandlers, ClientOptions},
+    extension::{Promise, sync::Mutex},
+    protocol::{
+        RpcError,
+        model::{ClientCapabilities, LoggingLevel},
+    },
+    server::CallInfo,
+};
+use trunkline_proto::engine::later;
 
 /// Unused connections are closed after this time.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
@@ -86,7 +85,7 @@ impl CallerConnections {
         caller: Caller,
         capabilities: ClientCapabilities,
     ) -> Result<Lease, RpcError> {
-        let (now, client) = (self.client.runtime().now(), info.backend.client());
+        let (now, client) = (self.client.runtime().now(), info.charged_client());
         let (connection, evicted, looks) = {
             let mut table = self.table.lock();
             let position = table.entries.iter().position(|entry| entry.fits(&caller, &capabilities));

@@ -1,15 +1,17 @@
 //! Tasks of a group. Each belongs to a server and has an id in the group.
 
 use super::member::GroupMember;
-use crate::{
-    client::{Client, ClientError, ClientTask, RequestOptions},
-    composition::rewriting::{self, ObjectMembers},
-    protocol::{RawJson, method, model::JsonObject},
-    sync::Mutex,
-};
 use indexmap::IndexMap;
 use serde_json::value::RawValue;
 use std::{sync::Arc, time::Duration};
+use trunkline_core::{
+    client::{Client, ClientError, ClientTask, RequestOptions},
+    extension::{
+        composition::rewriting::{self, ObjectMembers},
+        sync::Mutex,
+    },
+    protocol::{RawJson, method, model::JsonObject},
+};
 
 /// Maximum tasks that a group follows, so that handlers answer their requests for input. A task
 /// that is no longer followed is resumed when its result is requested.

@@ -1,30 +1,30 @@
 //! Many servers behind one client.
 
+#[cfg(feature = "tokio")]
+mod entry_points;
 mod group_changes;
 mod group_link;
 mod group_members;
 mod group_settings;
-mod group_target;
 mod group_tasks;
 mod member;
 mod member_pauses;
 mod member_subscriptions;
 
-use crate::{
-    client::{Client, ClientError, ClientEvents, ClientHandlers, ClientOptions},
-    engine::RevisionChoice,
+use group_link::GroupConnector;
+use group_members::GroupMembers;
+use group_settings::GroupSettings;
+pub(crate) use member::GroupMember;
+use std::{ops::Deref, sync::Arc, time::Duration};
+use trunkline_core::{
+    client::{Client, ClientError, ClientEvents, ClientHandlers, ClientOptions, GroupTarget},
     protocol::{
         Revision,
         model::{Implementation, Root},
     },
     runtime::Runtime,
 };
-use group_link::GroupConnector;
-use group_members::GroupMembers;
-use group_settings::GroupSettings;
-pub use group_target::GroupTarget;
-pub(crate) use member::GroupMember;
-use std::{ops::Deref, sync::Arc, time::Duration};
+use trunkline_proto::engine::RevisionChoice;
 
 /// Many servers behind one client. It has all operations of [`Client`]; each request is routed to
 /// one of the servers.
@@ -169,7 +169,7 @@ impl ClientGroup {
     /// If there is a server of that name, or as for [`Client::open`].
     pub async fn add_target(&self, name: &str, server: impl Into<GroupTarget>) -> Result<(), ClientError> {
         let server = server.into();
-        if server.leads_to(self.client.inner.id) {
+        if server.leads_to(self.client.id()) {
             return Err(ClientError::Invalid(format!("add_server: {name:?} is this group itself, or contains it")));
         }
         let member = self.members.add(name.to_owned(), Ok(server))?;

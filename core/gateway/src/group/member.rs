@@ -2,17 +2,8 @@
 //! waiters.
 
 use super::{
-    group_changes::GroupChanges, group_settings::GroupSettings, group_target::GroupTarget, member_pauses::MemberPauses,
+    group_changes::GroupChanges, group_settings::GroupSettings, member_pauses::MemberPauses,
     member_subscriptions::MemberSubscriptions,
-};
-use crate::{
-    client::{Client, ClientError, ClientEvents, ClientId, Connector, Observation, RequestOptions},
-    composition::names,
-    on_drop::BoxedOnDrop,
-    protocol::{Era, RawJson, method, model::LoggingLevel},
-    race::unless,
-    runtime::{Promise, change, wait},
-    sync::Mutex,
 };
 use serde_json::json;
 use std::{
@@ -20,6 +11,13 @@ use std::{
     sync::{Arc, Weak},
     task::Waker,
     time::Duration,
+};
+use trunkline_core::{
+    client::{Client, ClientError, ClientEvents, ClientId, Connector, GroupTarget, RequestOptions},
+    extension::{
+        Observation, Promise, change, composition::names, on_drop::BoxedOnDrop, race::unless, sync::Mutex, wait,
+    },
+    protocol::{Era, RawJson, method, model::LoggingLevel},
 };
 
 /// How to reach a server, or the error in its configuration.
@@ -94,7 +92,7 @@ impl GroupMember {
         }
         self.begin_connecting();
         let look = |connection: &mut MemberConnection| match &connection.state {
-            MemberState::Connected(client) => Some(client.inner.check_open().map(|()| client.clone())),
+            MemberState::Connected(client) => Some(client.check_open().map(|()| client.clone())),
             MemberState::Failed(error) => Some(Err(error.clone())),
             MemberState::Removed => Some(Err(ClientError::Closed)),
             MemberState::Untried | MemberState::Connecting(_) => None,
@@ -107,7 +105,7 @@ impl GroupMember {
         let stop = Arc::default();
         match &mut self.connection.lock().state {
             MemberState::Connecting(_) | MemberState::Removed => return,
-            MemberState::Connected(client) if client.inner.check_open().is_ok() => return,
+            MemberState::Connected(client) if client.check_open().is_ok() => return,
             state => *state = MemberState::Connecting(Arc::clone(&stop)),
         }
         // In a separate task, because others may still wait for it when the caller no longer does.
@@ -127,7 +125,7 @@ impl GroupMember {
     /// The connection, if there is one.
     pub(crate) fn connected(&self) -> Option<Client> {
         match &self.connection.lock().state {
-            MemberState::Connected(client) if client.inner.check_open().is_ok() => Some(client.clone()),
+            MemberState::Connected(client) if client.check_open().is_ok() => Some(client.clone()),
             _ => None,
         }
     }
@@ -135,7 +133,7 @@ impl GroupMember {
     /// The connection, or why there is none; `None` while connecting.
     pub(super) fn status(&self) -> Option<Result<Client, ClientError>> {
         match &self.connection.lock().state {
-            MemberState::Connected(client) => match (client.lost(), client.inner.check_open()) {
+            MemberState::Connected(client) => match (client.lost(), client.check_open()) {
                 (None, _) => Some(Ok(client.clone())),
                 (Some(_), Err(error)) => Some(Err(error)),
                 (Some(error), Ok(())) => error.map(Err),
@@ -231,13 +229,13 @@ impl GroupMember {
         let observation = client.observe_lists(events).await?;
         let before = self.observation.lock().replace(observation);
         drop(before);
-        client.inner.check_open().map(|()| client.clone())
+        client.check_open().map(|()| client.clone())
     }
 
     /// Called when a connection was lost. It may be an earlier one; the current one continues.
     fn ended(&self, error: &ClientError) {
         let is_current =
-            |state: &MemberState| matches!(state, MemberState::Connected(client) if client.inner.check_open().is_err());
+            |state: &MemberState| matches!(state, MemberState::Connected(client) if client.check_open().is_err());
         drop(self.set_if(is_current, MemberState::Failed(error.clone())));
     }
 }
@@ -256,12 +254,16 @@ impl PendingConnect {
         options.handlers = options.handlers.of_member();
         let events = Arc::new(MemberEvents { member: Arc::downgrade(&member), asking: Mutex::default() });
         let opened = match &member.server {
-            Ok(GroupTarget::Client(client)) => {
-                let joining = member.share(client, events);
-                unless(stop.kept(), joining).await.unwrap_or(Err(ClientError::Closed))
-            }
-            Ok(GroupTarget::Connector(connector)) => {
-                let opening = Client::open(Arc::clone(&member.changes.runtime), Arc::clone(connector), options, events);
+            Ok(target) => {
+                let opening = async {
+                    match target.shared() {
+                        Some(client) => member.share(client, events).await,
+                        None => {
+                            let (runtime, connector) = (&member.changes.runtime, target.connector());
+                            Client::open(Arc::clone(runtime), Arc::clone(connector), options, events).await
+                        }
+                    }
+                };
                 unless(stop.kept(), opening).await.unwrap_or(Err(ClientError::Closed))
             }
             Err(error) => Err(error.clone()),
@@ -348,10 +350,10 @@ impl ClientEvents for MemberEvents {
     }
 }
 
-#[cfg(all(test, feature = "full"))]
+#[cfg(all(test, feature = "server", feature = "tokio"))]
 mod tests {
     use super::*;
-    use crate::{
+    use trunkline_core::{
         client::ClientOptions,
         server::Server,
         transport::{Target, TokioRuntime},

@@ -1,14 +1,13 @@
 //! Shares the capacity of a proxy fairly between callers.
 
 use super::callers::Caller;
-use crate::{
-    client::{Client, ClientEvents, report_progress},
-    on_drop::OnDrop,
+use std::sync::Arc;
+use trunkline_core::{
+    client::{Client, ClientEvents},
+    extension::{on_drop::OnDrop, report_progress, sync::Mutex},
     protocol::{RawJson, RpcError, method, model::LogMessage},
     server::CallInfo,
-    sync::Mutex,
 };
-use std::sync::Arc;
 
 /// Returns whether a caller that uses `own` of a maximum may use one more while all callers use
 /// `all`. It may use at most as many as remain free, so a single caller gets half and leaves the
@@ -37,7 +36,7 @@ impl Shares {
         info: &CallInfo,
         client: &Client,
     ) -> Result<OnDrop<impl FnOnce() + use<>>, RpcError> {
-        let (caller, charged) = (Caller::of(info), info.backend.client());
+        let (caller, charged) = (Caller::of(info), info.charged_client());
         let limit = client.options().max_in_flight;
         let mut calls = self.0.lock();
         let is_own =

@@ -2,16 +2,15 @@
 //! connections.
 
 use super::{forwarded_requests::rpc_error, remote::Remote, watching::MountPoint};
-use crate::{
-    client::{Client, ClientGroup, GroupMember},
-    protocol::{RawJson, RpcError, method::Method},
-    race::unless,
-    runtime::{BoxedTask, Runtime},
-    server::{Call, Handler, ListSet, Offers, Outcome, RemoteServer, TaskSupport, ToolTasks, WeakServer},
-    sync::Mutex,
-    telemetry::Ambient,
-};
+use crate::group::{ClientGroup, GroupMember};
 use std::sync::{Arc, Weak};
+use trunkline_core::{
+    client::Client,
+    extension::{Ambient, ListSet, Offers, RemoteServer, ToolTasks, WeakServer, race::unless, sync::Mutex},
+    protocol::{RawJson, RpcError, method::Method},
+    runtime::{BoxedTask, Runtime},
+    server::{Call, Handler, Outcome, TaskSupport},
+};
 
 /// A server of a proxied group.
 pub(super) struct ServerOfGroup {

@@ -2,27 +2,24 @@
 //! one of the group's servers.
 
 use super::{group_members::GroupMembers, group_tasks::GroupTasks, member::GroupMember};
-use crate::{
+use serde_json::{json, value::RawValue};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Weak},
+    time::Duration,
+};
+use trunkline_core::{
     client::{ClientError, ClientId, Connector, Inbox, Link, LinkFailure, LinkMessage, RequestOptions},
     client_auth::AuthError,
-    composition::rewriting,
-    on_drop::OnDrop,
+    extension::{Promise, composition::rewriting, on_drop::OnDrop, race::unless, sync::Mutex},
     protocol::{
         RawJson, RequestId, Revision, RpcError,
         envelope::{Frame, FrameBounds, Message, Request, encode_error, encode_notification, encode_result},
         method::{self, MessageKind, Method, Sender, Target},
         model::Implementation,
     },
-    race::unless,
-    runtime::{BoxedTask, Promise, Runtime},
-    sync::Mutex,
+    runtime::{BoxedTask, Runtime},
     wire_log::Transport,
-};
-use serde_json::{json, value::RawValue};
-use std::{
-    collections::HashMap,
-    sync::{Arc, Weak},
-    time::Duration,
 };
 
 /// Opens a group: connects to all of its servers.
@@ -272,7 +269,7 @@ type GroupProgress = (Box<RawValue>, Arc<dyn Inbox>);
 /// The options of a request to a server. The group handles its timeouts.
 fn request_options(progress: Option<GroupProgress>) -> RequestOptions {
     let mut options = RequestOptions::default().with_timeout(Duration::MAX).with_max_timeout(Duration::MAX);
-    options.on_progress = progress.map(|(token, inbox)| -> crate::client::ProgressHook {
+    options.on_progress = progress.map(|(token, inbox)| -> trunkline_core::client::ProgressHook {
         Arc::new(move |params: &RawJson| {
             let Ok(mut params) = params.parse::<rewriting::ObjectMembers>() else { return };
             params.insert("progressToken".to_owned(), token.clone());

@@ -1,12 +1,12 @@
 //! Parameters and outcomes of forwarded requests.
 
-use crate::{
+use serde_json::{Value, json, value::RawValue};
+use trunkline_core::{
     client::{ClientError, ErrorKind, InputRequired as RequiredOfServer},
-    composition::rewriting::{self, ObjectMembers},
+    extension::composition::rewriting::{self, ObjectMembers},
     protocol::{Era, RawJson, RpcError, error::code, meta},
     server::{InputRequest, InputRequired, Outcome},
 };
-use serde_json::{Value, json, value::RawValue};
 
 /// The member of the proxy's state that holds the state of the remote server.
 const STATE: &str = "requestState";
@@ -122,7 +122,7 @@ pub(super) fn state_of_server(state: &Value) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::LinkFailure;
+    use trunkline_core::client::LinkFailure;
 
     #[test]
     fn a_caller_learns_what_is_missing_without_the_details() {

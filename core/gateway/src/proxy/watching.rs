@@ -2,18 +2,6 @@
 //! are subscribed to.
 
 use super::shares::has_share;
-use crate::{
-    client::{Client, Subscription},
-    composition::names,
-    counts::Counts,
-    engine::later,
-    on_drop::OnDrop,
-    protocol::{RpcError, model::ChangeKind},
-    race,
-    runtime::BoxedTask,
-    server::{Category, Server, WeakServer},
-    sync::Mutex,
-};
 use std::{
     collections::{HashMap, HashSet},
     convert::Infallible,
@@ -21,6 +9,14 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
+use trunkline_core::{
+    client::{Client, Subscription},
+    extension::{Category, WeakServer, composition::names, counts::Counts, on_drop::OnDrop, race, sync::Mutex},
+    protocol::{RpcError, model::ChangeKind},
+    runtime::BoxedTask,
+    server::Server,
+};
+use trunkline_proto::engine::later;
 
 /// Maximum subscribed resources.
 const MAX_RESOURCES: usize = 1_024;

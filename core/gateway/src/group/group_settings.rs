@@ -1,8 +1,8 @@
 //! The options of a group's connections, which may change while it is open.
 
-use crate::{
+use trunkline_core::{
     client::{ClientOptions, RequestOptions},
-    sync::Mutex,
+    extension::sync::Mutex,
 };
 
 /// The options of each connection.

@@ -1,13 +1,14 @@
 //! A proxied group. Each of its servers is mounted under its name while it is in the group.
 
 use super::group_server::ServerOfGroup;
-use crate::{
-    client::{ClientEvents, ClientGroup, GroupMember, Observation},
-    protocol::{RawJson, method},
-    server::{Category, FeatureHandle, MountSource, RegisterError, Server},
-    sync::Mutex,
-};
+use crate::group::{ClientGroup, GroupMember};
 use std::sync::{Arc, Weak};
+use trunkline_core::{
+    client::ClientEvents,
+    extension::{Category, Observation, sync::Mutex},
+    protocol::{RawJson, method},
+    server::{FeatureHandle, RegisterError, Server},
+};
 
 /// A group mounted on a server. The servers of the group are mounted on an inner server.
 pub(super) struct ProxiedGroup {
@@ -90,7 +91,7 @@ impl ProxiedGroup {
         let added = self.check(member).and_then(|()| {
             let server =
                 ServerOfGroup::new(Arc::clone(member), &self.group, self.server.downgrade(), self.max_connections);
-            self.server.add_mount(&member.prefix, MountSource::Remote(server)).map_err(|error| error.to_string())
+            self.server.mount_remote(&member.prefix, server).map_err(|error| error.to_string())
         });
         added
             .inspect_err(|error| {

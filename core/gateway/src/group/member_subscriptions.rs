@@ -2,16 +2,15 @@
 //! they work on every revision; changes become notifications of the group.
 
 use super::group_changes::GroupChanges;
-use crate::{
-    client::{Client, ClientError, Subscription},
-    composition::names,
-    protocol::model::{Change, ChangeKind},
-    sync::Mutex,
-};
 use std::{
     collections::HashMap,
     future::poll_fn,
     sync::{Arc, Weak},
+};
+use trunkline_core::{
+    client::{Client, ClientError, Subscription},
+    extension::{composition::names, sync::Mutex},
+    protocol::model::{Change, ChangeKind},
 };
 
 /// The open subscriptions of one server, by the server's own URIs.
@@ -98,11 +97,11 @@ async fn report(subscription: Arc<Subscription>, prefix: String, changes: Weak<G
     }
 }
 
-#[cfg(all(test, feature = "full"))]
+#[cfg(all(test, feature = "server", feature = "tokio"))]
 mod tests {
     use super::*;
-    use crate::{server::Server, transport::TokioRuntime};
     use std::{future::Future, pin::pin, task::Poll};
+    use trunkline_core::{server::Server, transport::TokioRuntime};
 
     #[tokio::test]
     async fn what_is_unsubscribed_from_while_it_is_reopened_stays_closed() {
@@ -115,6 +114,6 @@ mod tests {
         subscriptions.close("notes://today");
         reopening.await;
         assert!(subscriptions.0.lock().is_empty());
-        assert!(again.inner.subscriptions.is_empty(), "the new one has ended as well");
+        assert!(again.has_no_subscriptions(), "the new one has ended as well");
     }
 }

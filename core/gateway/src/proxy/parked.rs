@@ -1,14 +1,13 @@
 //! Calls that wait for the next round of their caller.
 
 use super::asking::ProxiedCall;
-use crate::{
-    engine::later,
-    race::unless,
-    runtime::{Promise, Runtime},
-    sync::Mutex,
-};
 use indexmap::IndexMap;
 use std::{collections::HashMap, sync::Arc, time::Duration};
+use trunkline_core::{
+    extension::{Promise, race::unless, sync::Mutex},
+    runtime::Runtime,
+};
+use trunkline_proto::engine::later;
 
 /// Maximum parked calls; beyond it, the oldest of the client that has the most is cancelled.
 const MAX_CALLS: usize = 1_024;
@@ -88,10 +87,10 @@ impl Drop for ParkedCalls {
     }
 }
 
-#[cfg(all(test, feature = "full"))]
+#[cfg(all(test, feature = "server", feature = "tokio"))]
 mod tests {
     use super::*;
-    use crate::transport::TokioRuntime;
+    use trunkline_core::transport::TokioRuntime;
 
     #[tokio::test(start_paused = true)]
     async fn the_calls_of_a_greedy_client_do_not_push_out_those_of_another() {

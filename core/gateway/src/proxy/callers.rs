@@ -1,6 +1,6 @@
 //! Identifies the callers of a proxy, and what they can be asked.
 
-use crate::{protocol::model::ClientCapabilities, server::CallInfo};
+use trunkline_core::{protocol::model::ClientCapabilities, server::CallInfo};
 
 /// A caller. Requests of the same caller may share a legacy session; those of different callers
 /// never do.
@@ -16,7 +16,7 @@ pub(super) enum Caller {
 
 impl Caller {
     pub(super) fn of(info: &CallInfo) -> Self {
-        if let Some(number) = info.backend.conversation() {
+        if let Some(number) = info.conversation() {
             return Self::Conversation(number);
         }
         match info.request_info().principal() {

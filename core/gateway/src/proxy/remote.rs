@@ -9,28 +9,26 @@ use super::{
     shares::{Shares, pass_progress},
     watching::{MountPoint, Watching},
 };
-use crate::{
-    client::{
-        Client, ClientError, InputResponses, Observation, OtherClient, PassingHandler, ProgressHook, RequestOptions,
-        requires_extension,
-    },
-    engine::OnBehalf,
-    on_drop::OnDrop,
-    protocol::{
-        Era, RawJson, RpcError, SentTrace, extension,
-        method::{self, Method},
-        model::ClientCapabilities,
-    },
-    race::unless,
-    runtime::BoxedTask,
-    server::{Call, CallInfo, Handler, ListSet, Offers, Outcome, RemoteServer, TaskSupport, ToolTasks},
-    telemetry::Ambient,
-};
 use serde_json::{Value, json};
 use std::{
     sync::{Arc, OnceLock, Weak},
     time::Duration,
 };
+use trunkline_core::{
+    client::{Client, ClientError, InputResponses, ProgressHook, RequestOptions},
+    extension::{
+        Ambient, ListSet, Observation, Offers, OtherClient, PassingHandler, RemoteServer, ToolTasks, on_drop::OnDrop,
+        race::unless, requires_extension,
+    },
+    protocol::{
+        Era, RawJson, RpcError, SentTrace, extension,
+        method::{self, Method},
+        model::ClientCapabilities,
+    },
+    runtime::BoxedTask,
+    server::{Call, CallInfo, Handler, Outcome, TaskSupport},
+};
+use trunkline_proto::engine::OnBehalf;
 
 /// The member of a 2026-07-28 caller's state that holds the id of its parked call.
 const PARKED_CALL_MEMBER: &str = "proxied-call";
@@ -118,7 +116,7 @@ impl Remote {
     async fn modern(&self, info: &CallInfo, params: RawJson) -> Result<Outcome, RpcError> {
         let capabilities = RawJson::object(&callers::capabilities(info));
         let options = with_answers(options_for(info), info).with_on_progress(progress_of(info)).with_manual_input(true);
-        let seen = Arc::new(OnBehalf { capabilities, log_level: info.backend.log_level() });
+        let seen = Arc::new(OnBehalf { capabilities, log_level: info.log_level() });
         match self.shared(info, &params, &options, Some(Arc::clone(&seen))).await? {
             // TKX-05: if a tool requires tasks, run it as a task here as well, provided that the
             // caller supports tasks.
@@ -149,7 +147,7 @@ impl Remote {
             })
         });
         let other = OtherClient { seen, ask };
-        let within = if info.backend.is_task() { Duration::MAX } else { self.client.options().max_timeout };
+        let within = if info.is_task() { Duration::MAX } else { self.client.options().max_timeout };
         let (sent, client, ambient) = (Arc::clone(&call), self.client.clone(), Ambient::current());
         // In a separate task, because the caller may continue it with another request.
         self.client.runtime().spawn(Box::pin(async move {
@@ -177,7 +175,7 @@ impl Remote {
         params: RawJson,
     ) -> Result<Outcome, RpcError> {
         let lease = self.connections.lease(info, caller, capabilities)?;
-        let client = lease.client(info.backend.log_level()).await.map_err(|error| rpc_error(&error))?;
+        let client = lease.client(info.log_level()).await.map_err(|error| rpc_error(&error))?;
         let call = ProxiedCall::new().ok_or_else(RpcError::internal)?;
         let options = options_for(info).with_on_progress(call.progress_for(info));
         let (sent, method) = (Arc::clone(&call), info.method());
@@ -216,7 +214,7 @@ impl Remote {
             None => {
                 info.memoize(PARKED_CALL_MEMBER, json!(call.id));
                 guard.disarm();
-                self.parked.keep(call, info.backend.client(), info.timeout_for(method::ELICITATION_CREATE));
+                self.parked.keep(call, info.charged_client(), info.timeout_for(method::ELICITATION_CREATE));
                 Outcome::Internal("the caller has to come back with the answers".into())
             }
         })
@@ -294,7 +292,7 @@ fn options_for(info: &CallInfo) -> RequestOptions {
     let trace = is_traced.then(|| Arc::new(SentTrace::new(context)));
     let options = RequestOptions::default().with_trace(trace).with_cause(info.cause().cloned());
     // A task is limited by its time to live.
-    if info.backend.is_task() { options.with_timeout(Duration::MAX).with_max_timeout(Duration::MAX) } else { options }
+    if info.is_task() { options.with_timeout(Duration::MAX).with_max_timeout(Duration::MAX) } else { options }
 }
 
 /// Passes on progress, if the caller asked for it.

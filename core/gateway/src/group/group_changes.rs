@@ -1,14 +1,13 @@
 //! Merges the notifications of a group's servers.
 
-use crate::{
-    client::Inbox,
-    composition::rewriting,
-    protocol::{RawJson, envelope::encode_notification, method},
-    runtime::Runtime,
-    sync::Mutex,
-};
 use serde_json::json;
 use std::sync::Arc;
+use trunkline_core::{
+    client::Inbox,
+    extension::{composition::rewriting, sync::Mutex},
+    protocol::{RawJson, envelope::encode_notification, method},
+    runtime::Runtime,
+};
 
 /// Passes notifications of the servers to the client of the group.
 pub(super) struct GroupChanges {

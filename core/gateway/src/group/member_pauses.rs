@@ -1,8 +1,12 @@
 //! Time that a server of a group spends asking the user, which does not count towards the timeouts
 //! of the group's requests.
 
-use crate::{client::Inbox, on_drop::OnDrop, protocol::RequestId, sync::Mutex};
 use std::{collections::HashSet, sync::Arc};
+use trunkline_core::{
+    client::Inbox,
+    extension::{on_drop::OnDrop, sync::Mutex},
+    protocol::RequestId,
+};
 
 /// The requests of a group that one server is handling.
 #[derive(Default)]

@@ -15,8 +15,18 @@ pub enum GroupTarget {
 }
 
 impl GroupTarget {
+    /// The client that the group shares, if the target is one.
+    #[doc(hidden)]
+    pub fn shared(&self) -> Option<&Client> {
+        match self {
+            Self::Client(client) => Some(client),
+            Self::Connector(_) => None,
+        }
+    }
+
     /// The connector of the server.
-    pub(super) fn connector(&self) -> &Arc<dyn Connector> {
+    #[doc(hidden)]
+    pub fn connector(&self) -> &Arc<dyn Connector> {
         match self {
             Self::Connector(connector) => connector,
             Self::Client(shared) => shared.connector(),
@@ -24,7 +34,8 @@ impl GroupTarget {
     }
 
     /// Returns whether requests to the server eventually reach this client.
-    pub(super) fn leads_to(&self, client: ClientId) -> bool {
+    #[doc(hidden)]
+    pub fn leads_to(&self, client: ClientId) -> bool {
         match self {
             Self::Connector(connector) => connector.leads_to(client),
             Self::Client(shared) => shared.leads_to(client),

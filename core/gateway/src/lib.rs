@@ -1,0 +1,14 @@
+//! Many servers as one: groups of clients, and servers that offer the features of others.
+//!
+//! Use the crate [`trunkline`](https://docs.rs/trunkline), which re-exports it.
+
+#![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod group;
+#[cfg(feature = "server")]
+mod proxy;
+
+pub use group::{ClientGroup, GroupServer, GroupServerState, NamedServer};
+#[cfg(feature = "server")]
+pub use proxy::{ProxyDefinition, ProxyOptions};
