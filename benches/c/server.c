@@ -173,7 +173,7 @@ int main(int count, char **arguments) {
     snprintf(description, sizeof description, "Generated tool number %d", index);
     result = add_tool(server, name, description, &error);
   }
-  if (!result) result = over_http ? run_http(server, count, arguments, &error) : trunkline_server_run_stdio(server, &error);
+  if (!result) result = over_http ? run_http(server, count, arguments, &error) : trunkline_server_serve_stdio(server, &error);
   if (result) fprintf(stderr, "%s\n", error ? trunkline_error_message(error) : trunkline_result_name(result));
   trunkline_error_free(error);
   trunkline_server_free(server);

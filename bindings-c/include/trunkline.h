@@ -2187,7 +2187,7 @@ trunkline_result trunkline_call_next(trunkline_call *call,
  * with: TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_TRANSPORT, TRUNKLINE_CLOSED,
  * TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
  */
-trunkline_result trunkline_server_run_stdio(trunkline_server *server, trunkline_error **error);
+trunkline_result trunkline_server_serve_stdio(trunkline_server *server, trunkline_error **error);
 
 /**
  * Blocks and runs callbacks until `trunkline_server_stop`; then closes the server's listeners
@@ -2202,7 +2202,7 @@ trunkline_result trunkline_server_run_stdio(trunkline_server *server, trunkline_
 trunkline_result trunkline_server_run(trunkline_server *server, trunkline_error **error);
 
 /**
- * Ends `trunkline_server_run` or `trunkline_server_run_stdio`, now or when it starts. May be
+ * Ends `trunkline_server_run` or `trunkline_server_serve_stdio`, now or when it starts. May be
  * called on any thread, inside callbacks, and on Unix inside a signal handler.
  *
  * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: yes, on Unix. Fails with:

@@ -607,7 +607,7 @@ class Server : public detail::Handle<trunkline_server, trunkline_server_free> {
   }
 
   /// Serves stdin and stdout until stdin ends or stop() is called.
-  void run_stdio() const { detail::check(trunkline_server_run_stdio, get()); }
+  void serve_stdio() const { detail::check(trunkline_server_serve_stdio, get()); }
   /// Runs the callbacks of its listeners until stop() is called.
   void run() const { detail::check(trunkline_server_run, get()); }
   void stop() const { detail::check_last(trunkline_server_stop(get())); }

@@ -245,7 +245,7 @@ pub unsafe extern "C" fn trunkline_server_check_store(
 /// like `trunkline_server_stop` if the program does not handle them, and a second signal ends the
 /// process at once.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn trunkline_server_run_stdio(
+pub unsafe extern "C" fn trunkline_server_serve_stdio(
     server: *mut trunkline_server,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
@@ -361,7 +361,7 @@ pub unsafe extern "C" fn trunkline_server_run(
     })
 }
 
-/// Ends `trunkline_server_run` or `trunkline_server_run_stdio`, now or when it starts. May be
+/// Ends `trunkline_server_run` or `trunkline_server_serve_stdio`, now or when it starts. May be
 /// called on any thread, inside callbacks, and on Unix inside a signal handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_server_stop(server: *mut trunkline_server) -> trunkline_result {

@@ -99,7 +99,7 @@ int main(int words, char **arguments) {
       trunkline_server_add_tool(server, ADD_NOTE, add_note, NULL, NULL, &error) ||
       trunkline_server_add_resource(server, ALL_NOTES, all_notes, NULL, NULL, &error) ||
       trunkline_server_add_prompt(server, PLAN, plan, NULL, NULL, &error) ||
-      (words > 1 ? run_http((unsigned short)atoi(arguments[1]), &error) : trunkline_server_run_stdio(server, &error));
+      (words > 1 ? run_http((unsigned short)atoi(arguments[1]), &error) : trunkline_server_serve_stdio(server, &error));
   if (failed) fprintf(stderr, "%s\n", trunkline_error_message(error));
   trunkline_error_free(error);
   trunkline_server_free(server);

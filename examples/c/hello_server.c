@@ -17,7 +17,7 @@ int main(void) {
   trunkline_error *error = NULL;
   if (trunkline_server_new(TRUNKLINE_STR("hello"), TRUNKLINE_STR("1.0.0"), &server, &error) ||
       trunkline_server_add_tool(server, TRUNKLINE_STR(HELLO), hello, NULL, NULL, &error) ||
-      trunkline_server_run_stdio(server, &error))
+      trunkline_server_serve_stdio(server, &error))
     fprintf(stderr, "%s\n", trunkline_error_message(error));
   int failed = error != NULL;
   trunkline_server_free(server);

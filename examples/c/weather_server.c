@@ -69,7 +69,7 @@ int main(int count, char **arguments) {
     signal(SIGINT, interrupted);
     signal(SIGTERM, interrupted);
     result = count > 1 ? run_http((unsigned short)atoi(arguments[1]), &error)
-                       : trunkline_server_run_stdio(server, &error);
+                       : trunkline_server_serve_stdio(server, &error);
     /* The handler must not stop the server from here on. */
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);

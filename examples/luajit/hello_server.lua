@@ -14,4 +14,4 @@ server:tool(
     return "Hello, " .. name .. "!"
   end
 )
-server:run_stdio()
+server:serve_stdio()

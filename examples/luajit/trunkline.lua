@@ -103,8 +103,8 @@ function Server:tool(descriptor, handler)
   check("server_add_tool", self.handle, str(descriptor), on_call, keep(handler), nil)
 end
 
-function Server:run_stdio()
-  check("server_run_stdio", self.handle)
+function Server:serve_stdio()
+  check("server_serve_stdio", self.handle)
 end
 
 local Client = {}

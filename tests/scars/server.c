@@ -301,7 +301,7 @@ static trunkline_result run_http(trunkline_server *server, bool is_leaving, trun
 }
 
 static trunkline_result run(trunkline_server *server, const char *way, trunkline_error **error) {
-  if (strcmp(way, "stdio") == 0) return trunkline_server_run_stdio(server, error);
+  if (strcmp(way, "stdio") == 0) return trunkline_server_serve_stdio(server, error);
   if (strcmp(way, "http") == 0 || strcmp(way, "listen") == 0) {
     return run_http(server, strcmp(way, "listen") == 0, error);
   }

@@ -889,7 +889,7 @@ static void requests_to_the_client(void) {
 static void serve_stdio(void) {
   trunkline_server *server = new_server();
   if (getenv("SUITE_TOOL")) add(server, trunkline_str_of(getenv("SUITE_TOOL")), fail_tool, NULL);
-  OK(trunkline_server_run_stdio(server, &error));
+  OK(trunkline_server_serve_stdio(server, &error));
   trunkline_server_free(server);
 }
 
@@ -902,7 +902,7 @@ static void die(trunkline_call *call, void *user_data) {
 static void die_later(void) {
   trunkline_server *server = new_server();
   add(server, S(PLAIN("die")), die, NULL);
-  OK(trunkline_server_run_stdio(server, &error));
+  OK(trunkline_server_serve_stdio(server, &error));
 }
 
 static void stdio(void) {

@@ -204,6 +204,6 @@ static void serve_client_requests(void) {
   OK(trunkline_server_add_prompt(server, S(TRUNKLINE_JSON({"name": "ask_name"})), ask_name, NULL, NULL, &error));
   OK(trunkline_server_add_resource(server, S(TRUNKLINE_JSON({"uri": "notes://ask_name", "name": "ask_name"})), ask_name, NULL,
                                    NULL, &error));
-  OK(trunkline_server_run_stdio(server, &error));
+  OK(trunkline_server_serve_stdio(server, &error));
   trunkline_server_free(server);
 }

@@ -575,7 +575,7 @@ static void serve_life(const char *path) {
   life seen;
   live(server, &seen);
   seen.over_stdio = true;
-  OK(trunkline_server_run_stdio(server, &error));
+  OK(trunkline_server_serve_stdio(server, &error));
   CHECK(seen.opened == 1 && seen.called == 1 && seen.closed == 1);
   trunkline_server_free(server);
   CHECK(seen.freed == 1 && seen.closed == 1);

@@ -190,7 +190,7 @@ pub static CHAPTERS: &[Chapter] = &[
         title: "Listening",
         text: "Serve over stdin and stdout, on descriptors or a port, or inside a web server.",
         rows: &[
-            row("trunkline_server_run_stdio", WAITS, OPENS),
+            row("trunkline_server_serve_stdio", WAITS, OPENS),
             row("trunkline_server_run", WAITS, OPENS),
             row("trunkline_server_stop", SIGNAL_SAFE, &["NULL"]),
             row("trunkline_server_listen_*", WAITS, OPENS),

@@ -94,10 +94,10 @@ func trunklineForget(handle unsafe.Pointer) {
 	cgo.Handle(uintptr(handle)).Delete()
 }
 
-// RunStdio serves stdin and stdout until stdin is closed or a signal arrives.
-func (server *Server) RunStdio() error {
+// ServeStdio serves stdin and stdout until stdin is closed or a signal arrives.
+func (server *Server) ServeStdio() error {
 	var failed *C.trunkline_error
-	return failure(C.trunkline_server_run_stdio(server.server, &failed), failed)
+	return failure(C.trunkline_server_serve_stdio(server.server, &failed), failed)
 }
 
 // Close frees the server.
