@@ -34,13 +34,13 @@ if ARGV.include?("features")
 end
 
 case ARGV.first
-when "stdio" then server.run_stdio
+when "stdio" then server.serve_stdio
 when "http"
   # The access tokens from a file (tests/matrix/authorization.json).
   auth = value_of("--auth") && JSON.parse(File.read(value_of("--auth")))["auth"].then do |given|
     { resource: given["resource"], issuer: given["issuer"], jwks: given["jwks"] }
   end
-  server.listen(port: ARGV[1].to_i, json: ARGV.include?("json"), stateless: ARGV.include?("stateless"), auth: auth).run
+  server.serve_http(port: ARGV[1].to_i, json: ARGV.include?("json"), stateless: ARGV.include?("stateless"), auth: auth)
 else
   abort "usage: server stdio | http PORT [json] [stateless] [features] [--tools N] [--store URL] [--auth FILE]"
 end

@@ -8,4 +8,4 @@ server = Trunkline::Server.new("greeter", version: "1.0.0", store: ENV["STORE"],
 server.tool("greet", description: "Greet someone.") { |name:| "Hello, #{name}, from #{Socket.gethostname}!" }
 
 # Listens on all addresses of the container, with probes at /healthz and /readyz.
-server.listen(host: "0.0.0.0", port: ENV.fetch("PORT", "8000").to_i, health: true).run
+server.serve_http(host: "0.0.0.0", port: ENV.fetch("PORT", "8000").to_i, health: true)

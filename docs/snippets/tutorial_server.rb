@@ -25,7 +25,7 @@ server.prompt("plan", description: "Plan a day with the notes.") do |day:|
 end
 
 if ARGV.empty?
-  server.run_stdio
+  server.serve_stdio
 else
-  server.listen(port: ARGV.first.to_i).run
+  server.serve_http(port: ARGV.first.to_i)
 end

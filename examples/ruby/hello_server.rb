@@ -5,4 +5,4 @@ server = Trunkline::Server.new("hello", version: "1.0.0")
 
 server.tool("hello", description: "Greets someone.", input: { name: String }) { |name:| "Hello, #{name}!" }
 
-server.run_stdio
+server.serve_stdio

@@ -14,7 +14,7 @@ server.tool("forecast", description: "Forecast the weather of a city.", input: {
 end
 
 if ARGV.empty?
-  server.run_stdio
+  server.serve_stdio
 else
   listener = server.listen(port: ARGV.first.to_i)
   puts "listening at #{listener.url}"

@@ -123,7 +123,7 @@ def say(line)
 end
 
 case ARGV.first
-when "stdio" then SERVER.run_stdio
+when "stdio" then SERVER.serve_stdio
 when "http"
   auth = { resource: "http://127.0.0.1/mcp", authorization_servers: ["https://login.example.com"], verifier: method(:verify) } if THROWS
   listener = SERVER.listen(port: ENV.fetch("PORT", "0").to_i, idle_timeout: IDLE_TIMEOUT, write_timeout: IDLE_TIMEOUT, auth: auth)

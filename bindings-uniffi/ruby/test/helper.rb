@@ -31,8 +31,8 @@ module Helper
   end
 
   # The command of a program that serves what the text adds to `server`.
-  def program(text)
-    [RbConfig.ruby, "-I", LIB, "-r", "trunkline", "-e", "server = Trunkline::Server.new('program', version: '1')\n#{text}\nserver.run_stdio"]
+  def program(text, serve: "serve_stdio")
+    [RbConfig.ruby, "-I", LIB, "-r", "trunkline", "-e", "server = Trunkline::Server.new('program', version: '1')\n#{text}\nserver.#{serve}"]
   end
 
   # Waits until the block returns something.

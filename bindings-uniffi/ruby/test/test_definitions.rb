@@ -124,7 +124,7 @@ class TestDefinitions < TrunklineTest
   # The examples of comments, except those that serve or connect.
   def test_examples_in_comments_run
     examples = Dir["#{LIB}/**/*.rb"].flat_map { |file| File.read(file).scan(/# @example\n((?: *#   .*\n)+)/).flatten }
-    examples = examples.map { |text| text.gsub(/^ *#   /, "") }.grep_v(/connect|run_stdio|listen/)
+    examples = examples.map { |text| text.gsub(/^ *#   /, "") }.grep_v(/connect|serve_|listen/)
     assert_operator examples.length, :>=, 3
     logger = Object.new
     examples.each { |text| eval(text, binding.tap { |one| one.local_variable_set(:server, server) and one.local_variable_set(:logger, logger) }) } # rubocop:disable Security/Eval

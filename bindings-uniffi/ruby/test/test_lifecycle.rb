@@ -153,10 +153,12 @@ class TestLifecycle < TrunklineTest
 
   def test_signals_end_servers_while_they_open
     text = "server = Trunkline::Server.new('p', version: '1', lifespan: -> { $stderr.puts 'opening'; sleep })"
-    Open3.popen3(*program(text)) do |_, _, errors, thread|
-      errors.gets
-      Process.kill(:TERM, thread.pid)
-      assert_equal 0, Timeout.timeout(10) { thread.value.exitstatus }, errors.read
+    ["serve_stdio", "serve_http(port: 0)"].each do |serve|
+      Open3.popen3(*program(text, serve: serve)) do |_, _, errors, thread|
+        errors.gets
+        Process.kill(:TERM, thread.pid)
+        assert_equal 0, Timeout.timeout(10) { thread.value.exitstatus }, "#{serve}: #{errors.read}"
+      end
     end
   end
 
@@ -202,7 +204,7 @@ class TestLifecycle < TrunklineTest
           sleep 0.01 until own[:@pid] == Process.pid && own[:@serving].any?
           started.write(".")
         end
-        server.listen(port: 0).run
+        server.serve_http(port: 0)
         exit! 7
       end
     end

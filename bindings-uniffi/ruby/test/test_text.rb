@@ -37,7 +37,7 @@ class TestText < TrunklineTest
     server.prompt("messages") { |label:| [Trunkline.user(text[label]), Trunkline.assistant(text[label])] }
     server.skill({ "SKILL.md" => "---\nname: one\ndescription: #{text["utf8"]}\n---\n".dup.force_encoding("US-ASCII") })
     server.middleware("prompts/get") { |request| request.proceed.tap { |result| result["_meta"] = { "text" => text[request.params["arguments"]["label"]] } } }
-    server.run_stdio
+    server.serve_stdio
   RUBY
 
   def with_program(variables = { "LANG" => nil, "LC_CTYPE" => nil, "LC_ALL" => "C", "RUBYOPT" => nil })

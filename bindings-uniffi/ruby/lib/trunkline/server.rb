@@ -8,7 +8,7 @@ module Trunkline
   # @example
   #   server = Trunkline::Server.new("calculator", version: "1.0")
   #   server.tool("add", description: "Adds two numbers", input: { a: Numeric, b: Numeric }) { |a:, b:| a + b }
-  #   server.run_stdio
+  #   server.serve_stdio
   class Server
     # The hooks of a server, as its calls see them.
     Owner = Struct.new(:on_error, :lifespan)
@@ -150,33 +150,33 @@ module Trunkline
     # Notifies the client that the user has finished with the page of `elicit_url` (2025-11-25).
     def elicitation_complete(elicitation_id) = notify(known, "elicitationComplete" => elicitation_id)
 
-    # Serves over stdin and stdout, until stdin ends or SIGINT or SIGTERM arrives. Calls in flight may
-    # then complete. Anything that the program prints to stdout goes to stderr.
+    # Serves over stdin and stdout in the foreground, until stdin ends or SIGINT or SIGTERM arrives. Calls
+    # in flight may then complete. Anything that the program prints to stdout goes to stderr.
     #
     # @raise [Error] the error that ended the input
-    def run_stdio
-      handle = OpenHandle.new(port, known)
-      # Before it opens, there is nothing to drain.
-      close = -> { handle.handle ? handle.begin_close : Process.kill(:TERM, Process.pid) }
-      Foreground.until_signal(close) do |signals|
-        open_listener(handle, { "type" => "stdio" }, { "foreground" => true, "signals" => signals })
+    def serve_stdio
+      foreground({ "type" => "stdio" }) do
         # On other systems the core redirects the descriptors. It has handles of its own.
         if RUBY_PLATFORM.match?(/mingw|mswin/)
           $stdin.reopen(File::NULL)
           $stdout.reopen($stderr)
         end
-        handle.wait
-      rescue ClosedError
-        # A signal has ended it before it was open.
-        raise unless handle.handle
       end
-      raise handle.error if handle.error
     end
+
+    # Serves Streamable HTTP in the foreground, until SIGINT or SIGTERM arrives. Calls in flight may then
+    # complete. Like {#listen} followed by {Listener#run}, but also handles signals while opening.
+    #
+    # @example
+    #   server.serve_http(port: 8000)
+    # @param (see #listen)
+    # @raise [TransportError] if the address is not available
+    def serve_http(auth: nil, **options) = foreground(http(auth, options))
 
     # Listens for Streamable HTTP. With a block, the listener is closed at its end.
     #
     # @example
-    #   server.listen(port: 8000).run
+    #   server.listen(port: 8000) { |listener| puts listener.url }
     # @param auth [Hash] only serves requests with an access token: {Options::AUTH}; `verifier` is a
     #   function of an {AccessToken} that returns an {Identity} or nil
     # @param options {Options::HTTP}
@@ -281,6 +281,22 @@ module Trunkline
     def lifespan = @owner.lifespan
 
     def lanes(callables) = callables.transform_values { "queue" }
+
+    # Serves until the end or a signal. The block runs once it has opened.
+    def foreground(transport)
+      handle = OpenHandle.new(port, known)
+      # Before it opens, there is nothing to drain.
+      close = -> { handle.handle ? handle.begin_close : Process.kill(:TERM, Process.pid) }
+      Foreground.until_signal(close) do |signals|
+        open_listener(handle, transport, { "foreground" => true, "signals" => signals })
+        yield if block_given?
+        handle.wait
+      rescue ClosedError
+        # A signal has ended it before it was open.
+        raise unless handle.handle
+      end
+      raise handle.error if handle.error
+    end
 
     # Opens a listener. Its verifier is registered until its end, because it verifies the requests
     # that arrive before.
