@@ -24,10 +24,10 @@ struct Main {
         // Messages of `grow-bytes` are longer than the default allows.
         let server = Server("bench", version: "0.0.0", options: ServerOptions(store: value("--store"), maxMessageBytes: 128 << 20))
         let add: @Sendable (Numbers, Context) async throws -> Output = { it, _ in "\(it.a + it.b)" }
-        try server.tool("echo", "Echo the message back") { (it: Message, _) in it.message }
-        try server.tool("add", "Add two integers", add)
+        try server.tool("echo", description: "Echo the message back") { (it: Message, _) in it.message }
+        try server.tool("add", description: "Add two integers", add)
         for number in 0..<(value("--tools").flatMap { Int($0) } ?? 0) {
-            try server.tool("tool_\(padded(number, 3))", "Generated tool number \(number)", add)
+            try server.tool("tool_\(padded(number, 3))", description: "Generated tool number \(number)", add)
         }
         if has("features") { try addFeatures(server) }
         switch arguments.first {
@@ -44,17 +44,17 @@ struct Main {
 }
 
 private func addFeatures(_ server: Server) throws {
-    try server.tool("report", "Report progress, then echo the message back") { (it: Message, context) in
+    try server.tool("report", description: "Report progress, then echo the message back") { (it: Message, context) in
         for number in 1...20 { try await context.progress(Double(number), total: 20) }
         return it.message
     }
-    try server.tool("ask", "Ask the user") { (it: Message, context) in
+    try server.tool("ask", description: "Ask the user") { (it: Message, context) in
         try await context.elicit(it.message, as: Answer.self).content?.value ?? "no answer"
     }
     let names = (0..<100).map { "f\(padded($0, 2))" }
     let properties = JSONObject(names.map { ($0, ["type": "integer"]) })
     let wide: JSONObject = ["type": "object", "properties": .object(properties), "required": .array(names.map(JSON.string))]
-    try server.tool("wide", "Add 100 integers", inputSchema: wide) { given, _ in
+    try server.tool("wide", description: "Add 100 integers", inputSchema: wide) { given, _ in
         "\(given.reduce(0) { sum, member in sum + (member.1.integer ?? 0) })"
     }
 }

@@ -5,8 +5,8 @@ import Trunkline
 struct Main {
     static func main() async throws {
         let files = Server("files", version: "1.0.0")
-        try files.tool("whoami", "Name the caller.") { _, context in context.auth?.subject ?? "nobody" }
-        try files.tool("delete", "Delete all files.", options: ToolOptions(scopes: ["write"])) { _, _ in "deleted" }
+        try files.tool("whoami", description: "Name the caller.") { _, context in context.auth?.subject ?? "nobody" }
+        try files.tool("delete", description: "Delete all files.", options: ToolOptions(scopes: ["write"])) { _, _ in "deleted" }
         let auth = AuthOptions(
             resource: "http://127.0.0.1/mcp", authorizationServers: ["https://login.example.com"])
         // Replaces the built-in JWT verifier, for opaque tokens stored in your database.

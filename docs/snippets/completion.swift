@@ -9,7 +9,9 @@ struct Main {
         let trips = Server("trips", version: "1.0.0")
         let arguments = [PromptArgument(name: "city", required: true)]
         let options = PromptOptions(completers: ["city": { request, _ in cities.filter { $0.hasPrefix(request.value) } }])
-        try trips.prompt("packing", "List the things to pack for a city.", arguments: arguments, options: options) { given, _ in
+        try trips.prompt(
+            "packing", description: "List the things to pack for a city.", arguments: arguments, options: options
+        ) { given, _ in
             "Write a packing list for \(given["city"] ?? "a trip")."
         }
 

@@ -6,7 +6,7 @@ struct Main {
     static func main() async throws {
         let gateway = Server("gateway", version: "1.0.0")
         let extra = Server("extra", version: "1.0.0")
-        try extra.tool("hello", "Greet.") { _, _ in "Hello" }
+        try extra.tool("hello", description: "Greet.") { _, _ in "Hello" }
 
         let notes = [".build/debug/tutorial_server"]
         try await Client.connect(command: notes, options: ClientOptions(revision: .legacy)).use { old in

@@ -11,7 +11,7 @@ struct Main {
     static func main() async throws {
         // Sends error details, which may be secret, to clients: not for production.
         let backup = Server("backup", version: "1.0.0", options: ServerOptions(debug: true))
-        try backup.tool("backup", "Back up all files.") { _, _ in throw DiskFull() }
+        try backup.tool("backup", description: "Back up all files.") { _, _ in throw DiskFull() }
 
         try await Client.connect(to: backup).use { client in
             print("\(client.revision) \(client.serverInfo?.name ?? "")")

@@ -18,7 +18,7 @@ struct Main {
         // On shutdown, calls get 20 s; other workers take over the sessions through the store.
         let options = ServerOptions(drainDeadline: .seconds(20), store: environment["STORE"])
         let greeter = Server("greeter", version: "1.0.0", options: options)
-        try greeter.tool("greet", "Greet someone.") { (guest: Guest, _) in "Hello, \(guest.name), from \(host)!" }
+        try greeter.tool("greet", description: "Greet someone.") { (guest: Guest, _) in "Hello, \(guest.name), from \(host)!" }
 
         // Listens on all addresses of the container, with probes at /healthz and /readyz.
         try await greeter.runHTTP(HttpOptions(host: "0.0.0.0", port: port, health: true))

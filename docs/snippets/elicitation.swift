@@ -9,7 +9,7 @@ struct Table: Decodable {
 struct Main {
     static func main() async throws {
         let restaurant = Server("restaurant", version: "1.0.0")
-        try restaurant.tool("book", "Book a table.") { _, context in
+        try restaurant.tool("book", description: "Book a table.") { _, context in
             switch try await context.elicit("A table for how many?", as: Table.self) {
             case .accept(let table): return "A table for \(table.people) is booked."
             case .decline, .cancel: return "Nothing was booked."

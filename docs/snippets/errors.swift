@@ -14,11 +14,11 @@ struct MissingRow: Error {
 struct Main {
     static func main() async throws {
         let shop = Server("shop", version: "1.0.0")
-        try shop.tool("price", "The price of an article.") { (it: Article, _) in
+        try shop.tool("price", description: "The price of an article.") { (it: Article, _) in
             if it.article == "sun" { throw ToolError("The sun is not for sale.") }
             throw MissingRow(key: it.article)
         }
-        try shop.tool("wait", "Never ends.") { _, _ in
+        try shop.tool("wait", description: "Never ends.") { _, _ in
             while true { try await Task.sleep(for: .seconds(60)) }
         }
 

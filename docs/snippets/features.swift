@@ -18,12 +18,12 @@ struct Main {
     static func main() async throws {
         let shop = Server("shop", version: "1.0.0")
         let quick = ToolOptions(timeout: .seconds(2))
-        let price = try shop.tool("price", "The price of an article.", options: quick) { (it: Article, _) in
+        let price = try shop.tool("price", description: "The price of an article.", options: quick) { (it: Article, _) in
             "\(it.article): 5"
         }
         // With access tokens: `context.auth`.
         let forStaff = ToolOptions(visible: { context in context.clientInfo?.name == "staff" })
-        try shop.tool("discount", "Lower a price.", options: forStaff) { (it: Article, _) in
+        try shop.tool("discount", description: "Lower a price.", options: forStaff) { (it: Article, _) in
             "\(it.article) is cheaper now"
         }
 

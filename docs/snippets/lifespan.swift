@@ -19,7 +19,7 @@ struct Main {
     static func main() async throws {
         let database = Lifespan(open: { Database("orders") }, close: { $0.close() })
         let orders = Server("orders", version: "1.0.0", lifespan: database)
-        try orders.tool("count", "Count the orders.") { _, context in
+        try orders.tool("count", description: "Count the orders.") { _, context in
             try context.lifespan(Database.self).count()
         }
 

@@ -13,7 +13,7 @@ struct Main {
         }
 
         let backup = Server("backup", version: "1.0.0")
-        try backup.tool("backup", "Back up all files.") { _, context in
+        try backup.tool("backup", description: "Back up all files.") { _, context in
             try await context.log(.debug, "looking for changes")
             try await context.log(.info, ["files": 3], logger: "copier")
             return "done"

@@ -22,7 +22,7 @@ struct Main {
             print("\(request.params["name"]?.string ?? "") was called")
             return result
         }
-        try greeter.tool("greet", "Greet someone.") { (guest: Guest, _) in "Hello, \(Title.text) \(guest.name)!" }
+        try greeter.tool("greet", description: "Greet someone.") { (guest: Guest, _) in "Hello, \(Title.text) \(guest.name)!" }
 
         try await Client.connect(to: greeter).use { client in
             print(try await client.callTool("greet", ["name": "Ada"]).text)

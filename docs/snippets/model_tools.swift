@@ -34,7 +34,7 @@ func needed(_ schema: JSON?) -> String { schema?["required"]?.array?.first?.stri
 struct Main {
     static func main() async throws {
         let weather = Server("weather", version: "1.0.0")
-        try weather.tool("forecast", "Forecast the weather of a city.") { (place: Place, _) in "\(place.city): snow" }
+        try weather.tool("forecast", description: "Forecast the weather of a city.") { (place: Place, _) in "\(place.city): snow" }
 
         try await Client.connect(to: weather).use { client in
             guard let tool = try await client.listTools().first else { return }

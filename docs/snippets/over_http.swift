@@ -5,7 +5,7 @@ import Trunkline
 struct Main {
     static func main() async throws {
         let tenants = Server("tenants", version: "1.0.0")
-        try tenants.tool("tenant", "Name the tenant of the caller.") { _, context in
+        try tenants.tool("tenant", description: "Name the tenant of the caller.") { _, context in
             "\(context.headers["x-tenant"] ?? "nobody") at \(context.url ?? "")"
         }
 

@@ -11,13 +11,13 @@ struct Main {
         let (started, starts) = AsyncStream.makeStream(of: Void.self)
         let (stopped, stops) = AsyncStream.makeStream(of: Void.self)
         let files = Server("files", version: "1.0.0")
-        try files.tool("copy", "Copy files.") { (job: Job, context) in
+        try files.tool("copy", description: "Copy files.") { (job: Job, context) in
             for number in stride(from: 1, through: job.files, by: 1) {
                 try await context.progress(Double(number), total: Double(job.files), message: "file \(number)")
             }
             return "\(job.files) files are copied."
         }
-        try files.tool("watch", "Watch a folder until the caller cancels.") { _, _ in
+        try files.tool("watch", description: "Watch a folder until the caller cancels.") { _, _ in
             defer {
                 print("stopped watching")
                 stops.finish()

@@ -9,7 +9,7 @@ struct Main {
             PromptArgument(name: "code", description: "The code to review", required: true),
             PromptArgument(name: "focus"),
         ]
-        try review.prompt("review", "Review code.", arguments: arguments) { given, _ in
+        try review.prompt("review", description: "Review code.", arguments: arguments) { given, _ in
             let question = "Review this code, above all for \(given["focus"] ?? "errors"): \(given["code"] ?? "")"
             return [
                 PromptMessage(role: .user, content: .text(question)),

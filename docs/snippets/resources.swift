@@ -7,10 +7,10 @@ let texts: Members<String> = ["today": "Buy milk.", "friday": "Call Ada."]
 struct Main {
     static func main() async throws {
         let notes = Server("notes", version: "1.0.0")
-        try notes.resource("index", uri: "notes://index", "The names of all notes.", mimeType: "text/plain") { _, _ in
+        try notes.resource("index", uri: "notes://index", description: "The names of all notes.", mimeType: "text/plain") { _, _ in
             texts.names.joined(separator: ", ")
         }
-        try notes.resource("note", uri: "notes://by-name/{name}", "One note.", mimeType: "text/plain") { request, _ in
+        try notes.resource("note", uri: "notes://by-name/{name}", description: "One note.", mimeType: "text/plain") { request, _ in
             texts[request["name"] ?? ""]
         }
 

@@ -6,7 +6,7 @@ import Trunkline
 struct Main {
     static func main() async throws {
         let search = Server("search", version: "1.0.0")
-        try search.tool("folders", "Name the folders that may be searched.") { _, context in
+        try search.tool("folders", description: "Name the folders that may be searched.") { _, context in
             try await context.listRoots().map { $0.name ?? $0.uri }.joined(separator: ", ")
         }
 

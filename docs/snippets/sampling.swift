@@ -10,7 +10,7 @@ struct Text: Codable {
 struct Main {
     static func main() async throws {
         let notes = Server("notes", version: "1.0.0")
-        try notes.tool("summarize", "Summarize a text.") { (given: Text, context) in
+        try notes.tool("summarize", description: "Summarize a text.") { (given: Text, context) in
             let question = SamplingMessage(role: .user, content: [.text("Summarize in three words: \(given.text)")])
             return try await context.sample([question], maxTokens: 50).text
         }

@@ -22,7 +22,7 @@ struct Main {
     static func main() async throws {
         // Reruns handlers that ask, on every revision: this reveals effects before a question.
         let restaurant = Server("restaurant", version: "1.0.0", options: ServerOptions(rerunHandlers: true))
-        try restaurant.tool("book", "Book a table.") { _, context in
+        try restaurant.tool("book", description: "Book a table.") { _, context in
             guard let table = try await context.elicit("A table for how many?", as: Table.self).content else {
                 return "Nothing was booked."
             }

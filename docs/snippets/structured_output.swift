@@ -14,7 +14,7 @@ struct Weather: Codable {
 struct Main {
     static func main() async throws {
         let weather = Server("weather", version: "1.0.0")
-        try weather.tool("weather", "The weather of a city.", returning: Weather.self) { (place: Place, _) in
+        try weather.tool("weather", description: "The weather of a city.", returning: Weather.self) { (place: Place, _) in
             Weather(sky: "snow over \(place.city)", degrees: -3.5)
         }
 

@@ -17,8 +17,8 @@ struct Main {
     static func main() async throws {
         let texts = Texts()
         let notes = Server("notes", version: "1.0.0")
-        try notes.resource("today", uri: today, "The note of today.") { _, _ in await texts.latest }
-        let clear = try notes.tool("clear", "Forget all notes.") { _, _ in
+        try notes.resource("today", uri: today, description: "The note of today.") { _, _ in await texts.latest }
+        let clear = try notes.tool("clear", description: "Forget all notes.") { _, _ in
             await texts.clear()
             return "done"
         }

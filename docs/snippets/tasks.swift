@@ -11,7 +11,7 @@ struct Main {
         let options = ServerOptions(taskPollInterval: .milliseconds(50))
         let reports = Server("reports", version: "1.0.0", options: options)
         let optional = ToolOptions(task: .optional)
-        try reports.tool("report", "Write the report of a year.", options: optional) { (report: Report, context) in
+        try reports.tool("report", description: "Write the report of a year.", options: optional) { (report: Report, context) in
             try context.setTaskMessage("half of it is written")
             try await Task.sleep(for: .milliseconds(100))
             return "The report of \(report.year)"

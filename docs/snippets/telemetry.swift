@@ -34,7 +34,7 @@ struct Main {
         Telemetry.recorder = Recorder(names: names)
 
         let greeter = Server("greeter", version: "1.0.0")
-        try greeter.tool("greet", "Greet someone.") { (guest: Guest, _) in "Hello, \(guest.name)!" }
+        try greeter.tool("greet", description: "Greet someone.") { (guest: Guest, _) in "Hello, \(guest.name)!" }
         try await Client.connect(to: greeter).use { client in
             _ = try await client.callTool("greet", ["name": "Ada"])
         }

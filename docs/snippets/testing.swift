@@ -39,7 +39,7 @@ func failures(_ server: Server) async throws {
 struct Main {
     static func main() async throws {
         let calculator = Server("calculator", version: "1.0.0")
-        try calculator.tool("divide", "Divide two numbers.") { (given: Division, _) in try divide(given) }
+        try calculator.tool("divide", description: "Divide two numbers.") { (given: Division, _) in try divide(given) }
         try theFunctionItself()
         for revision in [RevisionChoice.v2026_07_28, .v2024_11_05] {
             try await aCallThroughTheProtocol(calculator, revision: revision)

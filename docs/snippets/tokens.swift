@@ -17,7 +17,7 @@ actor Tokens {
 struct Main {
     static func main() async throws {
         let files = Server("files", version: "1.0.0")
-        try files.tool("whoami", "Name the caller.") { _, context in context.auth?.subject ?? "nobody" }
+        try files.tool("whoami", description: "Name the caller.") { _, context in context.auth?.subject ?? "nobody" }
         let auth = AuthOptions(
             resource: "http://127.0.0.1/mcp", authorizationServers: ["https://login.example.com"])
         let verifier: TokenVerifier = { $0.token == "token-of-today" ? Identity(subject: "ada") : nil }

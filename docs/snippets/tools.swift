@@ -11,7 +11,7 @@ struct Request: Decodable, DescribedMembers {
 struct Main {
     static func main() async throws {
         let weather = Server("weather", version: "1.0.0")
-        try weather.tool("forecast", "Forecast the weather of a city.") { (request: Request, _) in
+        try weather.tool("forecast", description: "Forecast the weather of a city.") { (request: Request, _) in
             let days = request.days ?? 2
             guard (1...7).contains(days) else { throw ToolError("days must be 1 to 7") }
             return "\(request.city): \(Array(repeating: "snow", count: days).joined(separator: ", "))"

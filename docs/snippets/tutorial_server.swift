@@ -28,16 +28,16 @@ struct Main {
     static func main() async throws {
         let notes = Notes()
         let server = Server("notes", version: "1.0.0", instructions: "Keeps short notes for the user.")
-        try server.tool("add_note", "Save a note under a name.") { [unowned server] (note: Note, _) in
+        try server.tool("add_note", description: "Save a note under a name.") { [unowned server] (note: Note, _) in
             try await notes.add(note)
             try server.resourceUpdated("notes://all")
             return "Saved \(note.name)."
         }
-        try server.resource("all", uri: "notes://all", "All notes.", mimeType: "text/markdown") { _, _ in
+        try server.resource("all", uri: "notes://all", description: "All notes.", mimeType: "text/markdown") { _, _ in
             await notes.markdown
         }
         let arguments = [PromptArgument(name: "day", required: true)]
-        try server.prompt("plan", "Plan a day with the notes.", arguments: arguments) { given, _ in
+        try server.prompt("plan", description: "Plan a day with the notes.", arguments: arguments) { given, _ in
             "Read notes://all and plan \(given["day"] ?? "today") accordingly."
         }
 

@@ -9,7 +9,7 @@ struct Guest: Decodable {
 struct Main {
     static func main() async throws {
         let hello = Server("hello", version: "1.0.0")
-        try hello.tool("hello", "Greets someone.") { (guest: Guest, _) in "Hello, \(guest.name)!" }
+        try hello.tool("hello", description: "Greets someone.") { (guest: Guest, _) in "Hello, \(guest.name)!" }
 
         try await hello.runStdio()
     }

@@ -13,7 +13,7 @@ struct Request: Decodable {
 struct Main {
     static func main() async throws {
         let weather = Server("weather", version: "1.0.0")
-        try weather.tool("forecast", "Forecast the weather of a city.") { (request: Request, context) in
+        try weather.tool("forecast", description: "Forecast the weather of a city.") { (request: Request, context) in
             guard let sky = skies[request.city] else {
                 throw ToolError("no forecast for \(request.city); try \(skies.names.joined(separator: " or "))")
             }

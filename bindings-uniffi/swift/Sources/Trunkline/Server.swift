@@ -44,7 +44,7 @@ public final class Server: Sendable {
     ///
     /// ```swift
     /// let server = Server("weather", version: "1.0.0")
-    /// try server.tool("forecast", "Forecasts the weather") { (arguments: Forecast, context) in
+    /// try server.tool("forecast", description: "Forecasts the weather") { (arguments: Forecast, context) in
     ///     "Rain in \(arguments.city)"
     /// }
     /// try await server.runStdio()

@@ -7,7 +7,7 @@ extension Server {
     /// content, and a structure is JSON.
     @discardableResult
     public func tool<Arguments: Decodable & Sendable>(
-        _ name: String, _ description: String? = nil, inputSchema: JSONObject? = nil, options: ToolOptions = ToolOptions(),
+        _ name: String, description: String? = nil, inputSchema: JSONObject? = nil, options: ToolOptions = ToolOptions(),
         _ handler: @escaping @Sendable (Arguments, Context) async throws -> Output
     ) throws -> ChangeableRegistration<ToolOptions> {
         let schema = try inputSchema ?? Schemas.of(Arguments.self, areArguments: true)
@@ -20,10 +20,10 @@ extension Server {
     @discardableResult
     @_disfavoredOverload
     public func tool<Arguments: Decodable & Sendable>(
-        _ name: String, _ description: String? = nil, inputSchema: JSONObject? = nil, options: ToolOptions = ToolOptions(),
+        _ name: String, description: String? = nil, inputSchema: JSONObject? = nil, options: ToolOptions = ToolOptions(),
         _ handler: @escaping @Sendable (Arguments, Context) async throws -> Void
     ) throws -> ChangeableRegistration<ToolOptions> {
-        try tool(name, description, inputSchema: inputSchema, options: options) { (arguments: Arguments, context) in
+        try tool(name, description: description, inputSchema: inputSchema, options: options) { (arguments: Arguments, context) in
             try await handler(arguments, context)
             return JSON.null
         }
@@ -32,7 +32,7 @@ extension Server {
     /// Adds a tool with structured results: its output schema follows from how they are decoded.
     @discardableResult
     public func tool<Arguments: Decodable & Sendable, Result: Codable & Sendable>(
-        _ name: String, _ description: String? = nil, inputSchema: JSONObject? = nil, returning: Result.Type,
+        _ name: String, description: String? = nil, inputSchema: JSONObject? = nil, returning: Result.Type,
         options: ToolOptions = ToolOptions(), _ handler: @escaping @Sendable (Arguments, Context) async throws -> Result
     ) throws -> ChangeableRegistration<ToolOptions> {
         let schema = try inputSchema ?? Schemas.of(Arguments.self, areArguments: true)
@@ -48,7 +48,7 @@ extension Server {
     /// Adds a tool with a JSON Schema.
     @discardableResult
     public func tool(
-        _ name: String, _ description: String? = nil, inputSchema: JSONObject, options: ToolOptions = ToolOptions(),
+        _ name: String, description: String? = nil, inputSchema: JSONObject, options: ToolOptions = ToolOptions(),
         _ handler: @escaping @Sendable (JSONObject, Context) async throws -> Output
     ) throws -> ChangeableRegistration<ToolOptions> {
         try tool(name, description, inputSchema, nil, options) { context, body in
@@ -59,10 +59,10 @@ extension Server {
     /// Adds a tool without arguments.
     @discardableResult
     public func tool(
-        _ name: String, _ description: String? = nil, options: ToolOptions = ToolOptions(),
+        _ name: String, description: String? = nil, options: ToolOptions = ToolOptions(),
         _ handler: @escaping @Sendable (NoArguments, Context) async throws -> Output
     ) throws -> ChangeableRegistration<ToolOptions> {
-        try tool(name, description, inputSchema: nil, options: options, handler)
+        try tool(name, description: description, inputSchema: nil, options: options, handler)
     }
 
     /// Adds a tool without arguments and without a result. A handler of several statements says so:
@@ -70,19 +70,19 @@ extension Server {
     @discardableResult
     @_disfavoredOverload
     public func tool(
-        _ name: String, _ description: String? = nil, options: ToolOptions = ToolOptions(),
+        _ name: String, description: String? = nil, options: ToolOptions = ToolOptions(),
         _ handler: @escaping @Sendable (NoArguments, Context) async throws -> Void
     ) throws -> ChangeableRegistration<ToolOptions> {
-        try tool(name, description, inputSchema: nil, options: options, handler)
+        try tool(name, description: description, inputSchema: nil, options: options, handler)
     }
 
     /// Adds a tool without arguments, and with structured results.
     @discardableResult
     public func tool<Result: Codable & Sendable>(
-        _ name: String, _ description: String? = nil, returning: Result.Type, options: ToolOptions = ToolOptions(),
+        _ name: String, description: String? = nil, returning: Result.Type, options: ToolOptions = ToolOptions(),
         _ handler: @escaping @Sendable (NoArguments, Context) async throws -> Result
     ) throws -> ChangeableRegistration<ToolOptions> {
-        try tool(name, description, inputSchema: nil, returning: returning, options: options, handler)
+        try tool(name, description: description, inputSchema: nil, returning: returning, options: options, handler)
     }
 
     private func tool(
@@ -104,7 +104,7 @@ extension Server {
     /// blob, and a structure is JSON.
     @discardableResult
     public func resource(
-        _ name: String, uri: String, _ description: String? = nil, mimeType: String? = nil, options: ResourceOptions = ResourceOptions(),
+        _ name: String, uri: String, description: String? = nil, mimeType: String? = nil, options: ResourceOptions = ResourceOptions(),
         _ handler: @escaping @Sendable (ResourceRequest, Context) async throws -> Output
     ) throws -> ChangeableRegistration<ResourceOptions> {
         let isTemplate = uri.contains("{")
@@ -124,7 +124,7 @@ extension Server {
     /// Adds a prompt. Strings and content blocks become user messages.
     @discardableResult
     public func prompt(
-        _ name: String, _ description: String? = nil, arguments: [PromptArgument]? = nil, options: PromptOptions = PromptOptions(),
+        _ name: String, description: String? = nil, arguments: [PromptArgument]? = nil, options: PromptOptions = PromptOptions(),
         _ handler: @escaping @Sendable ([String: String], Context) async throws -> Output
     ) throws -> ChangeableRegistration<PromptOptions> {
         var first = options

@@ -32,7 +32,7 @@ import TrunklineNative
     @Test func featuresChangeWhileClientsAreConnected() async throws {
         let changes = Latest<Int>()
         let server = Server("test", version: "1")
-        let tool = try server.tool("one", "First") { _, _ in "1" }
+        let tool = try server.tool("one", description: "First") { _, _ in "1" }
         try server.tool("hidden", options: ToolOptions(visible: { $0.auth != nil })) { _, _ in "2" }
         let handlers = ClientHandlers(onToolsChanged: { changes.set((changes.value ?? 0) + 1) })
         try await Client.connect(to: server, handlers: handlers).use { client in
