@@ -33,7 +33,7 @@ struct Main {
         switch arguments.first {
         case "stdio": try await server.runStdio()
         case "http":
-            let http = HttpOptions(port: value("http").flatMap { Int($0) }, stateless: has("stateless"), json: has("json"))
+            let http = HTTPOptions(port: value("http").flatMap { Int($0) }, stateless: has("stateless"), json: has("json"))
             try await server.runHTTP(http, auth: try value("--auth").map(auth))
         default:
             let usage = "usage: server stdio | http PORT [json] [stateless] [features] [--tools N] [--store URL] [--auth FILE]\n"

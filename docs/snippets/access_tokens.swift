@@ -14,7 +14,7 @@ struct Main {
             request.token == "token-of-ada" ? Identity(subject: "ada", scopes: ["read"]) : nil
         }
 
-        let listener = try await files.listen(HttpOptions(port: 0), auth: auth, verifier: verifier)
+        let listener = try await files.listen(HTTPOptions(port: 0), auth: auth, verifier: verifier)
         try await Client.connect(url: listener.url, auth: OAuthOptions(token: "token-of-ada")).use { client in
             print(try await client.listTools().map(\.name).joined(separator: ", "))
             print(try await client.callTool("whoami").text)

@@ -9,7 +9,7 @@ struct Main {
             "\(context.headers["x-tenant"] ?? "nobody") at \(context.url ?? "")"
         }
 
-        let listener = try await tenants.listen(HttpOptions(port: 0, path: "/notes"))
+        let listener = try await tenants.listen(HTTPOptions(port: 0, path: "/notes"))
         let endpoint = EndpointOptions(headers: ["X-Tenant": "acme"])
         try await Client.connect(url: listener.url, endpoint: endpoint).use { client in
             print(try await client.callTool("tenant").text)

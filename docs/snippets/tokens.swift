@@ -22,7 +22,7 @@ struct Main {
             resource: "http://127.0.0.1/mcp", authorizationServers: ["https://login.example.com"])
         let verifier: TokenVerifier = { $0.token == "token-of-today" ? Identity(subject: "ada") : nil }
 
-        let listener = try await files.listen(HttpOptions(port: 0), auth: auth, verifier: verifier)
+        let listener = try await files.listen(HTTPOptions(port: 0), auth: auth, verifier: verifier)
         let tokens = Tokens()
         let handlers = ClientHandlers(onAccessToken: { await tokens.token(for: $0) })
         try await Client.connect(url: listener.url, handlers: handlers).use { client in

@@ -46,6 +46,6 @@ struct Main {
             print("usage: tutorial_server [PORT]")
             exit(2)
         }
-        try await server.runHTTP(HttpOptions(port: port))
+        try await server.runHTTP(HTTPOptions(port: port))
     }
 }

@@ -32,7 +32,7 @@ struct Main {
             print("usage: server [PORT]")
             exit(2)
         }
-        let listener = try await weather.listen(HttpOptions(port: port))
+        let listener = try await weather.listen(HTTPOptions(port: port))
         print("listening at \(listener.url)")
         try await listener.run()
     }

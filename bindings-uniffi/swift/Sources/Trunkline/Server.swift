@@ -130,7 +130,7 @@ public final class Server: Sendable {
     /// Listens for Streamable HTTP. With `auth`, requests need an access token, which `verifier`
     /// verifies.
     public func listen(
-        _ options: HttpOptions = HttpOptions(), auth: AuthOptions? = nil, verifier: TokenVerifier? = nil
+        _ options: HTTPOptions = HTTPOptions(), auth: AuthOptions? = nil, verifier: TokenVerifier? = nil
     ) async throws -> Listener {
         try await bind(OpenHandle(self), options, auth, verifier)
     }
@@ -140,7 +140,7 @@ public final class Server: Sendable {
     /// ``listen(_:auth:verifier:)`` followed by ``Listener/run()``, but also handles signals while
     /// opening.
     public func runHTTP(
-        _ options: HttpOptions = HttpOptions(), auth: AuthOptions? = nil, verifier: TokenVerifier? = nil
+        _ options: HTTPOptions = HTTPOptions(), auth: AuthOptions? = nil, verifier: TokenVerifier? = nil
     ) async throws {
         let opened = OpenHandle(self)
         try await endedBySignals({ try await opened.close() }) {
@@ -154,22 +154,22 @@ public final class Server: Sendable {
     ///
     /// - Throws: ``TrunklineError`` of the kind `invalidArgument` if an option is invalid.
     public func endpoint(
-        _ options: HttpOptions = HttpOptions(), auth: AuthOptions? = nil, verifier: TokenVerifier? = nil
-    ) throws -> HttpEndpoint {
+        _ options: HTTPOptions = HTTPOptions(), auth: AuthOptions? = nil, verifier: TokenVerifier? = nil
+    ) throws -> HTTPEndpoint {
         let checked: JSONObject = ["server": number(try handle()), "transport": .object(try transport(options, isMounted: true))]
         try native { try Port.shared.core.check(json: text(checked)) }
-        return HttpEndpoint { [self] in
+        return HTTPEndpoint { [self] in
             let opened = OpenHandle(self)
             return (opened, Task { _ = try await bind(opened, options, auth, verifier, isMounted: true) })
         }
     }
 
-    private func transport(_ options: HttpOptions, isMounted: Bool) throws -> JSONObject {
+    private func transport(_ options: HTTPOptions, isMounted: Bool) throws -> JSONObject {
         try object(of: options).merging(["type": "http", "mounted": .bool(isMounted)])
     }
 
     private func bind(
-        _ opened: OpenHandle, _ options: HttpOptions, _ auth: AuthOptions?, _ verifier: TokenVerifier?, isMounted: Bool = false
+        _ opened: OpenHandle, _ options: HTTPOptions, _ auth: AuthOptions?, _ verifier: TokenVerifier?, isMounted: Bool = false
     ) async throws -> Listener {
         var transport = try transport(options, isMounted: isMounted)
         if let auth {

@@ -186,7 +186,7 @@ import TrunklineNative
             closed.set($0)
         }
         let server = Server("test", version: "1", lifespan: lifespan)
-        let listening = Task { try await server.listen(HttpOptions(port: 0)) }
+        let listening = Task { try await server.listen(HTTPOptions(port: 0)) }
         await started.wait()
         try await server.close()
         #expect(await failure { try await listening.value }?.kind == .closed)
@@ -225,7 +225,7 @@ import TrunklineNative
         }
         let server = Server("test", version: "1", lifespan: lifespan)
         await #expect(throws: ToolError.self) { try await Client.connect(to: server) }
-        await #expect(throws: ToolError.self) { try await server.listen(HttpOptions(port: 0)) }
+        await #expect(throws: ToolError.self) { try await server.listen(HTTPOptions(port: 0)) }
         try await Client.connect(to: server).close()
         #expect(attempts.with { $0 } == 3)
     }
@@ -289,7 +289,7 @@ import TrunklineNative
         let server = Server("test", version: "1")
         try server.tool("whoami") { _, context in context.auth?.subject ?? "nobody" }
         let needed = AuthOptions(resource: "http://127.0.0.1/mcp", authorizationServers: ["https://auth.example.com"])
-        let listener = try await server.listen(HttpOptions(port: 0), auth: needed) { token in
+        let listener = try await server.listen(HTTPOptions(port: 0), auth: needed) { token in
             token.token == "secret" ? Identity(subject: "ada") : nil
         }
         let auth = OAuthOptions(token: "secret")

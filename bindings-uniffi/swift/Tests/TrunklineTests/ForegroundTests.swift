@@ -22,7 +22,7 @@ import Testing
     @Test func cancellingATaskEndsItsServerWheneverItHappens() async throws {
         for delay in 0..<20 {
             let server = Server("test", version: "1")
-            let serving = Task { try await server.runHTTP(HttpOptions(port: 0)) }
+            let serving = Task { try await server.runHTTP(HTTPOptions(port: 0)) }
             try await Task.sleep(for: .milliseconds(delay))
             serving.cancel()
             _ = await serving.result
@@ -31,7 +31,7 @@ import Testing
 
     @Test func programsStartedByAForegroundServerEndWithSIGTERM() async throws {
         let server = Server("test", version: "1")
-        let listener = try await server.listen(HttpOptions(port: 0))
+        let listener = try await server.listen(HTTPOptions(port: 0))
         try await endedBySignals({ try await listener.close() }) { _ in
             let program = Process()
             program.executableURL = URL(fileURLWithPath: "/bin/sh")
@@ -52,7 +52,7 @@ import Testing
 
     @Test func cancellingATaskEndsWhatItServesAndWaitsFor() async throws {
         let server = Server("test", version: "1")
-        let listener = try await server.listen(HttpOptions(port: 0))
+        let listener = try await server.listen(HTTPOptions(port: 0))
         let waiting = Task { try await listener.join() }
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }

@@ -220,7 +220,7 @@ public struct ServerOptions: Codable, Sendable {
 }
 
 /// Configures an HTTP endpoint.
-public struct HttpOptions: Codable, Sendable {
+public struct HTTPOptions: Codable, Sendable {
     /// The host to listen on. By default, only this machine can connect. Default: `"127.0.0.1"`.
     public var host: String?
     /// The port to listen on; 0 picks a free one. Default: `8000`.

@@ -8,16 +8,16 @@ private enum Request {
 }
 
 /// Requests to a server without a socket, as a web framework passes them.
-@Suite(.timeLimit(.minutes(1))) struct HttpEndpointTests {
+@Suite(.timeLimit(.minutes(1))) struct HTTPEndpointTests {
     private let modern = "2026-07-28"
 
-    private func head(_ tool: String, _ more: (name: String, value: String)...) -> HttpRequest {
+    private func head(_ tool: String, _ more: (name: String, value: String)...) -> HTTPEndpoint.Request {
         let headers: [(name: String, value: String)] = [
             ("content-type", "application/json"), ("accept", "application/json, text/event-stream"),
             ("mcp-protocol-version", modern), ("mcp-method", "tools/call"), ("mcp-name", tool),
         ]
         let host = more.contains { $0.name == "host" } ? [] : [(name: "host", value: "localhost")]
-        return HttpRequest(method: "POST", path: "/mcp", headers: host + headers + more)
+        return HTTPEndpoint.Request(method: "POST", path: "/mcp", headers: host + headers + more)
     }
 
     private func body(_ tool: String) -> Data {
@@ -35,13 +35,13 @@ private enum Request {
         return Data(JSON.object(message).description.utf8)
     }
 
-    private func text(_ response: HttpResponse) async throws -> String {
+    private func text(_ response: HTTPEndpoint.Response) async throws -> String {
         var all = Data()
         for try await chunk in response.body { all.append(chunk) }
         return String(decoding: all, as: UTF8.self)
     }
 
-    private func header(_ name: String, of response: HttpResponse) -> String? {
+    private func header(_ name: String, of response: HTTPEndpoint.Response) -> String? {
         response.headers.first { $0.name.lowercased() == name }?.value
     }
 
@@ -53,7 +53,7 @@ private enum Request {
             let response = try await endpoint.handle(head("hello"), body: body("hello"))
             #expect(response.status == 200 && !response.isEmpty)
             #expect(try await text(response).contains("Hi"))
-            let wrong = try await endpoint.handle(HttpRequest(method: "PUT", path: "/mcp", headers: [("host", "localhost")]))
+            let wrong = try await endpoint.handle(HTTPEndpoint.Request(method: "PUT", path: "/mcp", headers: [("host", "localhost")]))
             #expect(wrong.status == 405)
             let foreign = try await endpoint.handle(head("hello", ("host", "example.com")), body: body("hello"))
             #expect(foreign.status == 403)
@@ -67,11 +67,11 @@ private enum Request {
     @Test func sessionsOfOlderRevisionsWork() async throws {
         let server = Server("web", version: "1")
         try server.tool("hello") { _, context in "Hi from \(context.revision)" }
-        let endpoint = try server.endpoint(HttpOptions(path: "/mcp"))
+        let endpoint = try server.endpoint(HTTPOptions(path: "/mcp"))
         let headers: [(name: String, value: String)] = [
             ("host", "localhost"), ("content-type", "application/json"), ("accept", "application/json, text/event-stream"),
         ]
-        var request = HttpRequest(method: "POST", path: "/mcp", headers: headers)
+        var request = HTTPEndpoint.Request(method: "POST", path: "/mcp", headers: headers)
         let params: JSONObject = [
             "protocolVersion": "2025-11-25", "capabilities": [:], "clientInfo": ["name": "test", "version": "1"],
         ]
@@ -152,7 +152,7 @@ private enum Request {
     @Test(arguments: [true, false]) func aResponseThatNobodyReadsCancelsItsCall(isClosed: Bool) async throws {
         let (server, started, cancelled) = try endless()
         let endpoint = try server.endpoint()
-        var response: HttpResponse? = try await endpoint.handle(head("endless"), body: body("endless"))
+        var response: HTTPEndpoint.Response? = try await endpoint.handle(head("endless"), body: body("endless"))
         await started.wait()
         #expect(response?.status == 200 && cancelled.value == nil)
         // The last reference closes it, too.
@@ -195,6 +195,6 @@ private enum Request {
 
     @Test func aWrongOptionFailsAtOnce() async throws {
         let server = Server("web", version: "1")
-        #expect(await failure { try server.endpoint(HttpOptions(port: 80)) }?.kind == .invalidArgument)
+        #expect(await failure { try server.endpoint(HTTPOptions(port: 80)) }?.kind == .invalidArgument)
     }
 }
