@@ -31,10 +31,10 @@ struct Main {
         }
         if has("features") { try addFeatures(server) }
         switch arguments.first {
-        case "stdio": try await server.runStdio()
+        case "stdio": try await server.serveStdio()
         case "http":
             let http = HTTPOptions(port: value("http").flatMap { Int($0) }, stateless: has("stateless"), json: has("json"))
-            try await server.runHTTP(http, auth: try value("--auth").map(auth))
+            try await server.serveHTTP(http, auth: try value("--auth").map(auth))
         default:
             let usage = "usage: server stdio | http PORT [json] [stateless] [features] [--tools N] [--store URL] [--auth FILE]\n"
             FileHandle.standardError.write(Data(usage.utf8))

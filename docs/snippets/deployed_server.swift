@@ -21,6 +21,6 @@ struct Main {
         try greeter.tool("greet", description: "Greet someone.") { (guest: Guest, _) in "Hello, \(guest.name), from \(host)!" }
 
         // Listens on all addresses of the container, with probes at /healthz and /readyz.
-        try await greeter.runHTTP(HTTPOptions(host: "0.0.0.0", port: port, health: true))
+        try await greeter.serveHTTP(HTTPOptions(host: "0.0.0.0", port: port, health: true))
     }
 }

@@ -41,11 +41,11 @@ struct Main {
             "Read notes://all and plan \(given["day"] ?? "today") accordingly."
         }
 
-        guard let argument = CommandLine.arguments.dropFirst().first else { return try await server.runStdio() }
+        guard let argument = CommandLine.arguments.dropFirst().first else { return try await server.serveStdio() }
         guard let port = Int(argument) else {
             print("usage: tutorial_server [PORT]")
             exit(2)
         }
-        try await server.runHTTP(HTTPOptions(port: port))
+        try await server.serveHTTP(HTTPOptions(port: port))
     }
 }

@@ -11,6 +11,6 @@ struct Main {
         let hello = Server("hello", version: "1.0.0")
         try hello.tool("hello", description: "Greets someone.") { (guest: Guest, _) in "Hello, \(guest.name)!" }
 
-        try await hello.runStdio()
+        try await hello.serveStdio()
     }
 }

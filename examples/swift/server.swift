@@ -27,7 +27,7 @@ struct Main {
             return lines.joined(separator: "\n")
         }
 
-        guard let argument = CommandLine.arguments.dropFirst().first else { return try await weather.runStdio() }
+        guard let argument = CommandLine.arguments.dropFirst().first else { return try await weather.serveStdio() }
         guard let port = Int(argument) else {
             print("usage: server [PORT]")
             exit(2)

@@ -47,7 +47,7 @@ public final class Server: Sendable {
     /// try server.tool("forecast", description: "Forecasts the weather") { (arguments: Forecast, context) in
     ///     "Rain in \(arguments.city)"
     /// }
-    /// try await server.runStdio()
+    /// try await server.serveStdio()
     /// ```
     public convenience init(
         _ name: String, version: String, instructions: String? = nil, options: ServerOptions = ServerOptions(),
@@ -116,7 +116,7 @@ public final class Server: Sendable {
     /// Serves over stdin and stdout in the foreground, until stdin ends, SIGINT or SIGTERM arrives,
     /// or the task is cancelled. Calls in flight may then complete within `drainDeadline`. Once
     /// this is called, anything that the program prints goes to stderr.
-    public func runStdio() async throws {
+    public func serveStdio() async throws {
         let opened = OpenHandle(self)
         try await endedBySignals({ try await opened.close() }) { handlesSignals in
             let handle = try handle()
@@ -139,7 +139,7 @@ public final class Server: Sendable {
     /// cancelled. Calls in flight may then complete within `drainDeadline`. Like
     /// ``listen(_:auth:verifier:)`` followed by ``Listener/run()``, but also handles signals while
     /// opening.
-    public func runHTTP(
+    public func serveHTTP(
         _ options: HTTPOptions = HTTPOptions(), auth: AuthOptions? = nil, verifier: TokenVerifier? = nil
     ) async throws {
         let opened = OpenHandle(self)

@@ -22,7 +22,7 @@ import Testing
     @Test func cancellingATaskEndsItsServerWheneverItHappens() async throws {
         for delay in 0..<20 {
             let server = Server("test", version: "1")
-            let serving = Task { try await server.runHTTP(HTTPOptions(port: 0)) }
+            let serving = Task { try await server.serveHTTP(HTTPOptions(port: 0)) }
             try await Task.sleep(for: .milliseconds(delay))
             serving.cancel()
             _ = await serving.result
