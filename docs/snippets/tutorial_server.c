@@ -73,12 +73,14 @@ static void plan(trunkline_call *call, void *user_data) {
                               trunkline_call_text(call, TRUNKLINE_STR("/day"), TRUNKLINE_STR("")).data);
 }
 
-static trunkline_result run_http(unsigned short port, trunkline_error **error) {
+static trunkline_result serve_http(unsigned short port, trunkline_error **error) {
   trunkline_http_options *options = NULL;
   trunkline_listener *listener = NULL;
   trunkline_result result = trunkline_http_options_new(&options, error);
-  if (!result) result = trunkline_http_options_set_port(options, port);
-  if (!result) result = trunkline_server_listen_http(server, options, &listener, error);
+  if (!result) {
+    trunkline_http_options_set_port(options, port);
+    result = trunkline_server_listen_http(server, options, &listener, error);
+  }
   if (!result) {
     printf("%s\n", trunkline_listener_url(listener).data);
     fflush(stdout);
@@ -89,20 +91,29 @@ static trunkline_result run_http(unsigned short port, trunkline_error **error) {
   return result;
 }
 
-int main(int words, char **arguments) {
+static trunkline_result create(trunkline_error **error) {
   trunkline_server_options *options = NULL;
+  trunkline_result result = trunkline_server_options_new(&options, error);
+  if (!result) {
+    /* Setters need no check: the function that uses the options reports the first invalid one. */
+    trunkline_server_options_set_instructions(options, TRUNKLINE_STR("Keeps short notes for the user."));
+    result = trunkline_server_new_with(TRUNKLINE_STR("notes"), TRUNKLINE_STR("1.0.0"), options, &server, error);
+  }
+  if (!result) result = trunkline_server_add_tool(server, ADD_NOTE, add_note, NULL, NULL, error);
+  if (!result) result = trunkline_server_add_resource(server, ALL_NOTES, all_notes, NULL, NULL, error);
+  if (!result) result = trunkline_server_add_prompt(server, PLAN, plan, NULL, NULL, error);
+  trunkline_server_options_free(options);
+  return result;
+}
+
+int main(int words, char **arguments) {
   trunkline_error *error = NULL;
-  int failed =
-      trunkline_server_options_new(&options, &error) ||
-      trunkline_server_options_set_instructions(options, TRUNKLINE_STR("Keeps short notes for the user.")) ||
-      trunkline_server_new_with(TRUNKLINE_STR("notes"), TRUNKLINE_STR("1.0.0"), options, &server, &error) ||
-      trunkline_server_add_tool(server, ADD_NOTE, add_note, NULL, NULL, &error) ||
-      trunkline_server_add_resource(server, ALL_NOTES, all_notes, NULL, NULL, &error) ||
-      trunkline_server_add_prompt(server, PLAN, plan, NULL, NULL, &error) ||
-      (words > 1 ? run_http((unsigned short)atoi(arguments[1]), &error) : trunkline_server_serve_stdio(server, &error));
-  if (failed) fprintf(stderr, "%s\n", trunkline_error_message(error));
+  trunkline_result result = create(&error);
+  if (!result)
+    result = words > 1 ? serve_http((unsigned short)atoi(arguments[1]), &error)
+                       : trunkline_server_serve_stdio(server, &error);
+  if (result) fprintf(stderr, "%s\n", trunkline_error_message(error));
   trunkline_error_free(error);
   trunkline_server_free(server);
-  trunkline_server_options_free(options);
-  return failed;
+  return result != TRUNKLINE_OK;
 }

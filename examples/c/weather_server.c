@@ -8,11 +8,19 @@
 
 #include <trunkline.h>
 
-#define FORECAST                                                                           \
-  "{\"name\": \"forecast\", \"description\": \"Forecast the weather of a city.\","         \
-  " \"inputSchema\": {\"type\": \"object\", \"required\": [\"city\"], \"properties\": {"   \
-  "   \"city\": {\"type\": \"string\", \"description\": \"The name of the city\"},"        \
-  "   \"days\": {\"type\": \"integer\", \"minimum\": 1, \"maximum\": 7, \"default\": 3}}}}"
+#define FORECAST                                                                          \
+  TRUNKLINE_JSON_STR({                                                                    \
+    "name": "forecast",                                                                   \
+    "description": "Forecast the weather of a city.",                                     \
+    "inputSchema": {                                                                      \
+      "type": "object",                                                                   \
+      "properties": {                                                                     \
+        "city": {"type": "string", "description": "The name of the city"},                \
+        "days": {"type": "integer", "minimum": 1, "maximum": 7, "default": 3}             \
+      },                                                                                  \
+      "required": ["city"]                                                                \
+    }                                                                                     \
+  })
 
 /* The library has already checked the arguments against the schema. */
 static void forecast(trunkline_call *call, void *user_data) {
@@ -43,7 +51,7 @@ static void interrupted(int number) {
   trunkline_server_stop(server);
 }
 
-static trunkline_result run_http(unsigned short port, trunkline_error **error) {
+static trunkline_result serve_http(unsigned short port, trunkline_error **error) {
   trunkline_http_options *options = NULL;
   trunkline_listener *listener = NULL;
   trunkline_result result = trunkline_http_options_new(&options, error);
@@ -64,11 +72,11 @@ int main(int count, char **arguments) {
   trunkline_error *error = NULL;
   trunkline_result result =
       trunkline_server_new(TRUNKLINE_STR("weather"), TRUNKLINE_STR("1.0.0"), &server, &error);
-  if (!result) result = trunkline_server_add_tool(server, TRUNKLINE_STR(FORECAST), forecast, sky, NULL, &error);
+  if (!result) result = trunkline_server_add_tool(server, FORECAST, forecast, sky, NULL, &error);
   if (!result) {
     signal(SIGINT, interrupted);
     signal(SIGTERM, interrupted);
-    result = count > 1 ? run_http((unsigned short)atoi(arguments[1]), &error)
+    result = count > 1 ? serve_http((unsigned short)atoi(arguments[1]), &error)
                        : trunkline_server_serve_stdio(server, &error);
     /* The handler must not stop the server from here on. */
     signal(SIGINT, SIG_DFL);
