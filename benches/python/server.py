@@ -51,6 +51,6 @@ elif words[:1] == ["http"]:
         from features import protection
 
         auth = protection(words[words.index("--auth") + 1])
-    server.run("http", port=int(words[1]), json="json" in words, stateless="stateless" in words, auth=auth)
+    server.run_http(port=int(words[1]), json="json" in words, stateless="stateless" in words, auth=auth)
 else:
     sys.exit("usage: server stdio | http PORT [json] [stateless] [features] [--tools N] [--store URL] [--auth FILE]")

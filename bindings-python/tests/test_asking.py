@@ -543,7 +543,7 @@ def test_the_warning_about_a_random_key_uses_names_of_python(caplog: pytest.LogC
         return (await ctx.elicit("Who?", {"type": "object", "properties": {"name": {"type": "string"}}})).action
 
     async def check() -> None:
-        async with server.serve("http", port=0) as listener:
+        async with server.serve_http(port=0) as listener:
             client = Client(listener.url, revision=MODERN)
 
             def decline(_request: object) -> ElicitResult[dict[str, str]]:

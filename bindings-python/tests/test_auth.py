@@ -128,7 +128,7 @@ def test_a_custom_verifier_checks_tokens(verifier: Any, caplog: pytest.LogCaptur
     auth = Auth(RESOURCE, authorization_servers=[ISSUER], required_scopes=["mcp"], verifier=verifier)
 
     async def check() -> None:
-        async with guarded().serve("http", port=0, auth=auth) as listener:
+        async with guarded().serve_http(port=0, auth=auth) as listener:
             for token, status, challenge in [
                 (None, 401, "resource_metadata="),
                 ("unknown", 401, "invalid_token"),
@@ -168,7 +168,7 @@ def test_a_verifier_sees_the_request_that_presents_the_token() -> None:
     async def check() -> None:
         for verifier in (by_tenant, by_tenant_later):
             auth = Auth(RESOURCE, authorization_servers=[ISSUER], verifier=verifier)
-            async with guarded().serve("http", port=0, auth=auth) as listener:
+            async with guarded().serve_http(port=0, auth=auth) as listener:
                 url = f"{listener.url}?tenant=acme"
                 headers = {"Authorization": "Bearer good", "X-Tenant": "acme"}
                 async with Client(url, headers=headers) as client:
@@ -178,7 +178,7 @@ def test_a_verifier_sees_the_request_that_presents_the_token() -> None:
         assert "good" not in repr(seen[0])
         late: list[PresentedToken] = []
         auth = Auth(RESOURCE, authorization_servers=[ISSUER], verifier=late.append)
-        async with guarded().serve("http", port=0, auth=auth) as listener:
+        async with guarded().serve_http(port=0, auth=auth) as listener:
             assert (await asyncio.to_thread(post, listener.url, "good"))[0] == 401
         with pytest.raises(TrunklineError):
             _ = late[0].headers
@@ -191,7 +191,7 @@ def test_handlers_know_the_identity_of_the_caller(revision: str) -> None:
     auth = Auth(RESOURCE, authorization_servers=[ISSUER], required_scopes=["mcp"], verifier=judged_later)
 
     async def check() -> None:
-        async with guarded().serve("http", port=0, auth=auth) as listener:
+        async with guarded().serve_http(port=0, auth=auth) as listener:
             headers = {"Authorization": "Bearer good"}
             async with Client(listener.url, revision=revision, headers=headers) as client:
                 told = json.loads((await client.call_tool("who")).text)
@@ -210,7 +210,7 @@ def test_the_authorization_server_is_published() -> None:
     auth = Auth(RESOURCE, issuer=ISSUER, jwks={"keys": [KEY]}, scopes=["mcp"], metadata={"resource_name": "Notes"})
 
     async def check() -> None:
-        async with guarded().serve("http", port=0, auth=auth) as listener:
+        async with guarded().serve_http(port=0, auth=auth) as listener:
 
             def fetch() -> Any:
                 connection = http.client.HTTPConnection("127.0.0.1", listener.port, timeout=10)
@@ -324,7 +324,7 @@ def test_verifiers_end_with_their_listeners() -> None:
             before = len(port.handlers)
             for _ in range(3):
                 auth = Auth(RESOURCE, authorization_servers=[ISSUER], verifier=Unhashable())
-                async with server.serve("http", port=0, auth=auth):
+                async with server.serve_http(port=0, auth=auth):
                     assert len(port.handlers) > before
                 await until(lambda: len(port.handlers) == before, "the end of the verifier")
             app = server.asgi(auth=Auth(RESOURCE, authorization_servers=[ISSUER], verifier=Unhashable()))
@@ -348,7 +348,7 @@ def test_invalid_auth_is_refused() -> None:
             (Auth(RESOURCE, verifier=wrong), "a verifier must be a function"),
         ]:
             with pytest.raises(InvalidArgumentError, match=problem):
-                await guarded().serve("http", port=0, auth=auth).start()
+                await guarded().serve_http(port=0, auth=auth).start()
 
     run(check())
 
@@ -357,7 +357,7 @@ def test_invalid_auth_is_refused() -> None:
 def test_a_unix_socket(tmp_path: Path) -> None:
     async def check() -> None:
         path = tmp_path / "it.sock"
-        async with Server("unix", version="1").serve("http", unix=path, unix_mode="600") as listener:
+        async with Server("unix", version="1").serve_http(unix=path, unix_mode="600") as listener:
             assert listener.url == f"unix:{path}:/mcp"
             assert path.stat().st_mode & 0o777 == 0o600
             async with Client(listener.url) as client:
@@ -377,14 +377,12 @@ def test_options_of_listeners_reach_the_core() -> None:
             "retry": 0.5,
             "max_connections": 3,
         }
-        async with server.serve("http", port=0, **fine) as listener:
+        async with server.serve_http(port=0, **fine) as listener:
             assert listener.port > 0
-        async with server.serve("http", port=0, sse=False):
+        async with server.serve_http(port=0, sse=False):
             pass
-        with pytest.raises(InvalidArgumentError, match="stdio does not take retryMs"):
-            server.serve("stdio", retry=1)
         with pytest.raises(InvalidArgumentError, match=r"^max_connections: must be a non-negative integer, not -1$"):
-            await server.serve("http", port=0, max_connections=-1).start()
+            await server.serve_http(port=0, max_connections=-1).start()
 
     run(check())
 
@@ -395,7 +393,7 @@ def of_verifier() -> Auth:
 
 def test_auc_31_a_client_sends_its_token() -> None:
     async def check() -> None:
-        async with guarded().serve("http", port=0, auth=of_verifier()) as listener:
+        async with guarded().serve_http(port=0, auth=of_verifier()) as listener:
             for target in (listener.url, {"url": listener.url}):
                 async with Client(target, auth="good") as client:
                     assert '"ada"' in (await client.call_tool("who")).text
@@ -419,7 +417,7 @@ def test_a_function_returns_tokens_and_is_notified_of_a_refusal(is_async: bool) 
         return give(request)
 
     async def check() -> None:
-        async with guarded().serve("http", port=0, auth=of_verifier()) as listener:
+        async with guarded().serve_http(port=0, auth=of_verifier()) as listener:
             client = Client(listener.url)
             client.on_access_token(give_later if is_async else give)
             async with client:
@@ -441,7 +439,7 @@ def test_a_function_returns_the_headers_of_each_request() -> None:
         return GivenHeaders({"Host": "elsewhere"})
 
     async def check() -> None:
-        async with guarded().serve("http", port=0, auth=of_verifier()) as listener:
+        async with guarded().serve_http(port=0, auth=of_verifier()) as listener:
             client = Client(listener.url)
             client.on_request_headers(give)
             async with client:
@@ -467,7 +465,7 @@ def test_a_blocking_client_has_credential_functions_too() -> None:
             return client.call_tool("who").text
 
     async def check() -> None:
-        async with guarded().serve("http", port=0, auth=of_verifier()) as listener:
+        async with guarded().serve_http(port=0, auth=of_verifier()) as listener:
             assert '"ada"' in await asyncio.to_thread(call, listener.url)
 
     run(check())
@@ -543,7 +541,7 @@ async def guarded_by(issuer: str) -> AsyncGenerator[str]:
     port = free_port()
     url = f"http://127.0.0.1:{port}/mcp"
     auth = Auth(url, authorization_servers=[issuer], required_scopes=["mcp"], verifier=of_any_resource)
-    async with guarded().serve("http", port=port, auth=auth):
+    async with guarded().serve_http(port=port, auth=auth):
         yield url
 
 

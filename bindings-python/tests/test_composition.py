@@ -96,7 +96,7 @@ def test_a_mounted_server_is_reused_with_the_outer_one() -> None:
             assert client.call_tool("in__whoami").text == "inner"
 
     async def check() -> None:
-        async with outer.serve("http", port=0) as listener, Client(str(listener.url)) as client:
+        async with outer.serve_http(port=0) as listener, Client(str(listener.url)) as client:
             assert (await client.call_tool("in__in_thread")).text == "inner"
 
     run(check())
@@ -115,7 +115,7 @@ def test_a_proxy_forwards_requests_to_the_caller(old: str, revision: str) -> Non
             return (await client.call_tool("far__greet")).text
 
     async def check() -> None:
-        async with named("remote").serve("http", port=0) as listener, Client(str(listener.url), revision=old) as far:
+        async with named("remote").serve_http(port=0) as listener, Client(str(listener.url), revision=old) as far:
             gateway = Server("gateway", version="1")
             proxy = gateway.proxy(far, prefix="far", max_connections=8)
             users = ["Ann", "Bob", "Cyd"]
@@ -142,7 +142,7 @@ def test_a_proxy_of_a_blocking_client() -> None:
 
 def test_a_proxy_of_a_group_exposes_all_of_its_servers() -> None:
     async def check() -> None:
-        async with named("far").serve("http", port=0) as far, named("late").serve("http", port=0) as late:
+        async with named("far").serve_http(port=0) as far, named("late").serve_http(port=0) as late:
             async with ClientGroup({"far": str(far.url), "gone": "http://127.0.0.1:1/mcp"}) as group:
                 gateway = Server("gateway", version="1")
                 proxy = gateway.proxy(group)

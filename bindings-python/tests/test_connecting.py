@@ -102,9 +102,9 @@ def test_network_failures_are_os_errors() -> None:
 def test_a_listener_that_fails_leaves_nothing_behind() -> None:
     async def check() -> None:
         server = Server("test", version="1")
-        async with server.serve("http", port=0) as listener, Client(server):
+        async with server.serve_http(port=0) as listener, Client(server):
             with pytest.raises(TransportError):
-                await server.serve("http", port=listener.port).start()
+                await server.serve_http(port=listener.port).start()
             assert len(server._bind()._ends) == len(server._users) == 2
 
     run(check())
@@ -366,7 +366,7 @@ def test_a_listener_that_is_closed_while_it_starts() -> None:
     async def check() -> None:
         server = Server("test", version="1")
         for _ in range(20):
-            listener = server.serve("http", port=0)
+            listener = server.serve_http(port=0)
             starting = asyncio.ensure_future(listener.start())
             await asyncio.sleep(0)
             with pytest.raises(InvalidArgumentError, match="already"):

@@ -131,7 +131,7 @@ def test_calls_from_outside_run_in_the_context_of_serving() -> None:
 
     async def check() -> None:
         user.set("serving")
-        async with server.serve("http", port=0) as listener:
+        async with server.serve_http(port=0) as listener:
             user.set("later")
             async with Client(listener.url) as client:
                 assert (await client.call_tool("on_the_loop")).text == "serving serving"
@@ -408,7 +408,7 @@ def test_next_passes_context_variables_and_values_to_dependencies_and_handlers()
 
     async def check() -> None:
         for target in (server, None):
-            async with server.serve("http", port=0) as listener, Client(target or listener.url) as client:
+            async with server.serve_http(port=0) as listener, Client(target or listener.url) as client:
                 tools = ("on_the_loop", "in_a_thread")
                 await asyncio.gather(*[one(client, tool, name) for tool in tools for name in USERS * 3])
 
@@ -475,7 +475,7 @@ def test_facts_of_an_http_request(revision: str) -> None:
         return found
 
     async def check() -> None:
-        async with server.serve("http", port=0) as listener:
+        async with server.serve_http(port=0) as listener:
             assert (await facts(listener.url))["url"] == "/mcp"
         app = FastAPI()
         app.mount("/mounted", server.asgi())
@@ -737,7 +737,7 @@ def test_http_servers_log_their_url_requests_and_the_first_refusal_of_each_kind(
     server = facts_server()
 
     async def check() -> str:
-        async with server.serve("http", port=0) as listener:
+        async with server.serve_http(port=0) as listener:
             async with Client(listener.url) as client:
                 await client.call_tool("facts")
             for _ in range(2):
@@ -762,7 +762,7 @@ def test_a_refused_token_is_one_warning(caplog: pytest.LogCaptureFixture) -> Non
     auth = Auth("https://notes.example/mcp", authorization_servers=["https://login.example"], verifier=judge)
 
     async def check() -> None:
-        async with who_asks().serve("http", port=0, auth=auth) as listener:
+        async with who_asks().serve_http(port=0, auth=auth) as listener:
             for _ in range(2):
                 with pytest.raises(AuthorizationRequiredError):
                     await Client(listener.url, headers={"Authorization": "Bearer x"}).connect()
@@ -812,7 +812,7 @@ def test_a_lifespan_is_open_from_the_first_call_to_the_last() -> None:
                 assert (await client.call_tool("use")).text == "the pool"
 
     async def over_http(world: World) -> None:
-        async with world.server.serve("http", port=0) as listener, Client(listener.url) as client:
+        async with world.server.serve_http(port=0) as listener, Client(listener.url) as client:
             for tool in ("use", "use_in_thread"):
                 assert (await client.call_tool(tool)).text == "the pool"
 
@@ -911,14 +911,14 @@ def test_a_lifespan_that_cannot_be_entered_keeps_the_server_from_serving(caplog:
                 pass
         assert isinstance(raised.value.__cause__, KeyError)
         with pytest.raises(Broken, match="no database"):
-            await server.serve("http", port=0)
+            await server.serve_http(port=0)
         async with Client(outer) as client:
             with pytest.raises(ProtocolError, match="Internal error"):
                 await client.call_tool("in__use")
         assert "no database" in caplog.text
 
     async def served() -> None:
-        async with server.serve("http", port=0) as listener, Client(listener.url) as client:
+        async with server.serve_http(port=0) as listener, Client(listener.url) as client:
             assert (await client.call_tool("use")).text == "used"
         async with Client(outer) as client:
             assert (await client.call_tool("in__use")).text == "used"
@@ -939,7 +939,7 @@ def test_an_exception_of_its_exit_reaches_the_one_who_closes() -> None:
     server = Server("test", version="1", lifespan=lifespan)
 
     async def check() -> None:
-        for opened in (Client(server), server.serve("http", port=0)):
+        for opened in (Client(server), server.serve_http(port=0)):
             with pytest.raises(Broken, match="stuck"):
                 async with opened:
                     pass
@@ -1011,7 +1011,7 @@ def test_closing_a_listener_ends_an_opening_that_takes_long() -> None:
         yield
 
     async def check() -> None:
-        listener = Server("test", version="1", lifespan=lifespan).serve("http", port=0)
+        listener = Server("test", version="1", lifespan=lifespan).serve_http(port=0)
         starting = asyncio.create_task(listener.start())
         while not log:
             await asyncio.sleep(0)
@@ -1024,14 +1024,14 @@ def test_closing_a_listener_ends_an_opening_that_takes_long() -> None:
 
 
 def test_the_process_ends_while_a_lifespan_is_open(tmp_path: Path) -> None:
-    source = SERVES.replace("await server.run_async({arguments})", "await server.serve('http', port=0).start()")
-    command = script(tmp_path, source.replace("{before}", ""))
+    source = SERVES.replace("{serve}", "await server.serve_http(port=0).start()").replace("{before}", "")
+    command = script(tmp_path, source)
     ended = subprocess.run(command, text=True, env=environment(), capture_output=True, timeout=TIMEOUT, check=True)
     assert (ended.stdout.splitlines(), ended.stderr) == (["open", "after"], "")
 
 
 SERVES = """
-import asyncio, contextlib
+import asyncio, contextlib, os, signal
 from trunkline import Server
 
 @contextlib.asynccontextmanager
@@ -1045,7 +1045,7 @@ server = Server("test", version="1", lifespan=lifespan)
 
 async def main():
     try:
-        await server.run_async({arguments})
+        {serve}
     finally:
         print("after", flush=True)
 
@@ -1054,20 +1054,21 @@ asyncio.run(main())
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
-@pytest.mark.parametrize("arguments", ['"http", port=0', ""])
-def test_sigterm_closes_the_lifespan(tmp_path: Path, arguments: str) -> None:
+@pytest.mark.parametrize("serve", ["await server.serve_stdio().run()", "await server.serve_http(port=0).run()"])
+def test_sigterm_closes_the_lifespan(tmp_path: Path, serve: str) -> None:
+    is_stdio = "serve_stdio" in serve
     # Prints of its child processes go to standard error, too.
-    before = "" if arguments else 'import os; os.system("echo a child")'
-    command = script(tmp_path, SERVES.replace("{arguments}", arguments).replace("{before}", before))
+    before = 'import os; os.system("echo a child")' if is_stdio else ""
+    command = script(tmp_path, SERVES.replace("{serve}", serve).replace("{before}", before))
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, text=True, env=environment(), **pipes) as child:
         try:
             assert child.stdout is not None and child.stderr is not None
             # Over stdio the output of the program goes to standard error.
-            stream = child.stdout if arguments else child.stderr
-            assert arguments or stream.readline() == "a child\n"
+            stream = child.stderr if is_stdio else child.stdout
+            assert not is_stdio or stream.readline() == "a child\n"
             assert stream.readline() == "open\n"
-            if not arguments:
+            if is_stdio:
                 assert child.stdin is not None
                 child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
                 child.stdin.flush()
@@ -1078,6 +1079,19 @@ def test_sigterm_closes_the_lifespan(tmp_path: Path, arguments: str) -> None:
             assert [line for line in lines if "serving http://" not in line] == ["close", "after"]
         finally:
             child.kill()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+def test_sigterm_ends_a_listener_that_runs_after_its_start(tmp_path: Path) -> None:
+    serve = """async with server.serve_http(port=0) as listener:
+            # Arrives once `run` waits.
+            asyncio.get_running_loop().call_soon(os.kill, os.getpid(), signal.SIGTERM)
+            await listener.run()
+            print("closed", flush=True)
+"""
+    command = script(tmp_path, SERVES.replace("{serve}", serve).replace("{before}", ""))
+    ended = subprocess.run(command, text=True, env=environment(), capture_output=True, timeout=TIMEOUT, check=True)
+    assert (ended.stdout.splitlines(), ended.stderr) == (["open", "close", "closed", "after"], "")
 
 
 def test_dependencies_are_distinguished_by_their_functions_and_may_be_classes() -> None:

@@ -275,7 +275,7 @@ server.run()
     env = {**environment(), "A": "default"}
 
     async def check() -> None:
-        async with web.serve("http", port=0) as listener:
+        async with web.serve_http(port=0) as listener:
             servers = {"list": program, "entry": own, "web": listener.url}
             proxy = "http://127.0.0.1:9"
             async with ClientGroup(servers, env=env, stderr="keep", headers={"X-A": "b"}, proxy=proxy) as group:

@@ -387,7 +387,7 @@ def test_streams_of_an_earlier_connection_leave_the_next_one_alone() -> None:
             await asyncio.sleep(0.05)
             return "done"
 
-        async with server.serve("http", port=0) as listener:
+        async with server.serve_http(port=0) as listener:
             client = Client(listener.url)
             await client.connect()
             task = await client.start_task("wait")

@@ -42,7 +42,7 @@ from trunkline import (
 @pytest.mark.parametrize("revision", [*REVISIONS, "auto"])
 def test_every_revision(revision: str, json: bool, stateless: bool) -> None:
     async def check() -> None:
-        async with Slow().server.serve("http", port=0, path="/api", json=json, stateless=stateless) as listener:
+        async with Slow().server.serve_http(port=0, path="/api", json=json, stateless=stateless) as listener:
             assert listener.url == f"http://127.0.0.1:{listener.port}/api" and listener.host == "127.0.0.1"
             async with Client(listener.url, revision=revision) as client:
                 assert revision in ("auto", client.revision)
@@ -55,7 +55,7 @@ def test_every_revision(revision: str, json: bool, stateless: bool) -> None:
 
 def test_http_05_a_server_listens_on_loopback_by_default() -> None:
     async def check() -> None:
-        async with Slow().server.serve("http", port=0) as listener:
+        async with Slow().server.serve_http(port=0) as listener:
             assert ipaddress.ip_address(listener.host).is_loopback
             socket.create_connection((listener.host, listener.port), 5).close()
             # A socket without a peer has the address that leads outside; nothing is sent.
@@ -86,7 +86,7 @@ def test_probes_of_a_closing_server() -> None:
 
     async def check() -> None:
         async with (
-            slow.server.serve("http", port=0, health=True) as listener,
+            slow.server.serve_http(port=0, health=True) as listener,
             Client(listener.url) as client,
         ):
             assert [await asyncio.to_thread(probe, listener, path) for path in ("/healthz", "/readyz")] == [200, 200]
@@ -103,7 +103,7 @@ def test_probes_of_a_closing_server() -> None:
             with pytest.raises(asyncio.CancelledError):
                 await call
             await closing
-        async with slow.server.serve("http", port=0) as other:
+        async with slow.server.serve_http(port=0) as other:
             assert await asyncio.to_thread(probe, other, "/readyz") == 403, "Host is checked, for nothing is there"
 
     run(check())
@@ -114,7 +114,7 @@ def test_progress(revision: str) -> None:
     heard = Heard()
 
     async def check() -> None:
-        async with Slow().server.serve("http", port=0) as listener:
+        async with Slow().server.serve_http(port=0) as listener:
             async with Client(listener.url, revision=revision) as client:
                 await client.call_tool("steps", on_progress=heard.hear)
 
@@ -128,7 +128,7 @@ def test_cancellation(name: str, revision: str) -> None:
     slow = Slow()
 
     async def check() -> None:
-        async with slow.server.serve("http", port=0) as listener:
+        async with slow.server.serve_http(port=0) as listener:
             async with Client(listener.url, revision=revision) as client:
                 call = asyncio.ensure_future(client.call_tool(name))
                 await until(slow.started.is_set, "the handler")
@@ -147,7 +147,7 @@ def test_changes_of_the_tools_are_notified(revision: str) -> None:
 
     async def check() -> None:
         async with (
-            slow.server.serve("http", port=0) as listener,
+            slow.server.serve_http(port=0) as listener,
             Client(listener.url, revision=revision, on_tools_changed=lambda: changes.append("changed")) as client,
         ):
             await client.list_tools()
@@ -161,7 +161,7 @@ def test_changes_of_the_tools_are_notified(revision: str) -> None:
 
 def test_a_blocking_client() -> None:
     async def check() -> None:
-        async with Slow().server.serve("http", port=0) as listener:
+        async with Slow().server.serve_http(port=0) as listener:
             url = listener.url
 
             def blocking() -> str:
@@ -241,14 +241,14 @@ def test_connecting_to_a_closed_port() -> None:
 
 def test_a_port_that_is_in_use() -> None:
     async def check() -> None:
-        async with Slow().server.serve("http", port=0) as listener:
+        async with Slow().server.serve_http(port=0) as listener:
             with pytest.raises(TransportError) as taken:
-                await Slow().server.serve("http", port=listener.port)
+                await Slow().server.serve_http(port=listener.port)
             assert taken.value.reason == "addressInUse"
         # TEST-NET-1 is on no machine (RFC 5737).
         for host in ("256.256.256.256", "192.0.2.1"):
             with pytest.raises(TransportError) as nowhere:
-                await Slow().server.serve("http", host=host, port=0)
+                await Slow().server.serve_http(host=host, port=0)
             assert nowhere.value.reason == "addressUnavailable"
 
     run(check())
@@ -258,8 +258,8 @@ def test_one_server_listens_twice_and_in_memory() -> None:
     slow = Slow()
 
     async def check() -> None:
-        async with slow.server.serve("http", port=0) as first:
-            async with slow.server.serve("http", port=0) as second, Client(slow.server) as client:
+        async with slow.server.serve_http(port=0) as first:
+            async with slow.server.serve_http(port=0) as second, Client(slow.server) as client:
                 for url in (first.url, second.url):
                     async with Client(url) as other:
                         assert (await other.call_tool("steps")).text == "done"
@@ -274,7 +274,7 @@ def test_closing_drains_calls_in_flight_up_to_the_deadline() -> None:
     slow = Slow()
 
     async def check() -> None:
-        listener = slow.server.serve("http", port=0)
+        listener = slow.server.serve_http(port=0)
         await listener.start()
         with pytest.raises(InvalidArgumentError, match="already started"):
             await listener.start()
@@ -302,7 +302,7 @@ def test_cancelling_serve_stops_it() -> None:
         await listener
 
     async def check() -> None:
-        listener = slow.server.serve("http", port=0)
+        listener = slow.server.serve_http(port=0)
         with pytest.raises(InvalidArgumentError, match="not ready"):
             _ = listener.url
         task = asyncio.ensure_future(serve(listener))
@@ -339,8 +339,8 @@ def test_foreign_hosts_are_refused_unless_allowed() -> None:
     async def check() -> None:
         server = Slow().server
         async with (
-            server.serve("http", port=0) as strict,
-            server.serve("http", port=0, allowed_hosts=["example.com"]) as open_to_one,
+            server.serve_http(port=0) as strict,
+            server.serve_http(port=0, allowed_hosts=["example.com"]) as open_to_one,
         ):
             assert await asyncio.to_thread(status, strict.url, "evil.example") == 403
             assert await asyncio.to_thread(status, strict.url, "example.com") == 403
@@ -367,9 +367,9 @@ def test_clients_behind_a_trusted_proxy_have_a_share_per_address() -> None:
     async def check() -> None:
         server = Slow().server
         with pytest.raises(InvalidArgumentError, match=r"proxy\.example.*10\.0\.0\.0/8"):
-            async with server.serve("http", port=0, trusted_proxies=["proxy.example"]):
+            async with server.serve_http(port=0, trusted_proxies=["proxy.example"]):
                 pass
-        async with server.serve("http", port=0, trusted_proxies=["127.0.0.1"], rate_limit=1, rate_burst=1) as listener:
+        async with server.serve_http(port=0, trusted_proxies=["127.0.0.1"], rate_limit=1, rate_burst=1) as listener:
             assert await asyncio.to_thread(status, listener.url, "198.51.100.7") != 429
             assert await asyncio.to_thread(status, listener.url, "203.0.113.9, 198.51.100.7") == 429
             assert await asyncio.to_thread(status, listener.url, "203.0.113.9") != 429
@@ -393,7 +393,7 @@ async def hang() -> str:
     await asyncio.sleep(60)
     return "done"
 
-server.run("http", port=0, on_ready=lambda listener: print(listener.url, flush=True))
+server.run_http(port=0, on_ready=lambda listener: print(listener.url, flush=True))
 print("ended", flush=True)
 """
 
@@ -422,11 +422,10 @@ def test_a_signal_ends_all_servers_of_all_threads(tmp_path: Path) -> None:
 import asyncio, os, threading
 from trunkline import Server
 
-def ready(listener):
-    os.write(1, b"ready\\n")  # `print` may mix the lines of two threads
-
 async def serve(name):
-    await Server(name, version="1").run_async("http", port=0, on_ready=ready)
+    async with Server(name, version="1").serve_http(port=0) as listener:
+        os.write(1, b"ready\\n")  # `print` may mix the lines of two threads
+        await listener.run()
 
 async def serve_both():
     first = asyncio.create_task(serve("first"))
@@ -450,7 +449,7 @@ asyncio.run(serve_both())
 @pytest.mark.parametrize("is_logged", [False, True])
 def test_run_prints_its_url_once(tmp_path: Path, is_logged: bool) -> None:
     set_up = "import logging; logging.basicConfig(level=logging.INFO)\n" if is_logged else ""
-    source = "from trunkline import Server\nServer('test', version='1').run('http', port=0)\n"
+    source = "from trunkline import Server\nServer('test', version='1').run_http(port=0)\n"
     command = script(tmp_path, set_up + source)
     with subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True) as child:
         watch = threading.Timer(TIMEOUT, child.kill)
@@ -501,10 +500,10 @@ def test_another_loop_cannot_serve_the_same_server() -> None:
     server = Server("test", version="1")
 
     async def check() -> None:
-        async with server.serve("http", port=0):
+        async with server.serve_http(port=0):
 
             async def again() -> None:
-                await server.serve("http", port=0)
+                await server.serve_http(port=0)
 
             with pytest.raises(InvalidArgumentError, match="another event loop"):
                 await asyncio.to_thread(asyncio.run, again())

@@ -298,7 +298,7 @@ def test_the_package_reports_its_installed_version() -> None:
 
 def test_without_an_asyncio_loop_the_error_says_what_to_do() -> None:
     server = Server("test", version="1")
-    for coroutine in (Client(server).connect(), server.serve("http", port=0).start()):
+    for coroutine in (Client(server).connect(), server.serve_http(port=0).start()):
         with pytest.raises(RuntimeError, match="Under trio, use SyncClient"):
             coroutine.send(None)
 
@@ -327,7 +327,7 @@ def test_closed_clients_and_servers_leave_nothing_behind(place: str, tmp_path: P
         server = Server("counted", version="1")
         server.tool(echo)
         if place == "http":
-            async with server.serve("http", port=0) as listener, Client(listener.url) as client:
+            async with server.serve_http(port=0) as listener, Client(listener.url) as client:
                 assert (await client.call_tool("echo", {"message": "x"})).text == "x"
         elif place == "child":
             async with Client(command, env=environment()) as client:

@@ -42,7 +42,7 @@ def served_elsewhere(server: Server, how: str) -> Generator[threading.Event]:
     ready, done = threading.Event(), threading.Event()
 
     async def serve() -> None:
-        async with Client(server) if how == "client" else server.serve("http", port=0):
+        async with Client(server) if how == "client" else server.serve_http(port=0):
             ready.set()
             await asyncio.to_thread(done.wait, TIMEOUT)
 
@@ -174,7 +174,7 @@ def test_a_loop_dropped_with_its_client_is_replaced() -> None:
 
 def test_what_a_loop_left_open_closes_at_once_on_the_next() -> None:
     slow = Slow()
-    client, listener = Client(slow.server), slow.server.serve("http", port=0)
+    client, listener = Client(slow.server), slow.server.serve_http(port=0)
     run(client.connect())
     run(listener.start())
     run(client.close())
@@ -215,8 +215,8 @@ def test_a_server_of_a_blocking_client_has_no_other_loop() -> None:
     async def check(server: Server) -> None:
         async with Client(server) as client:
             assert (await client.call_tool("steps")).text == "done"
-        with pytest.raises(InvalidArgumentError, match="after serve"):
-            await server.serve("http", port=0)
+        with pytest.raises(InvalidArgumentError, match=r"after `start\("):
+            await server.serve_http(port=0)
 
     slow = Slow()
     with SyncClient(slow.server) as client:

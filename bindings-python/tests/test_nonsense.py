@@ -149,7 +149,7 @@ def test_options_are_validated_when_they_are_passed_with_their_names_in_python()
         Server("a", version="1").asgi(replay_events=-1)
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'prt'\. Did you mean 'port'\?$"):
         # A wrong name is an error of the type checker, too, which refuses a comment without need.
-        Server("a", version="1").run("http", prt=3)  # pyright: ignore[reportCallIssue]
+        Server("a", version="1").run_http(prt=3)  # pyright: ignore[reportCallIssue]
 
 
 SERVER = Server("spelling", version="1")
@@ -163,7 +163,8 @@ def plain() -> str:
     ("function", "options", "call"),
     [
         (Server.__init__, trunkline.ServerOptions, partial(Server, "a", version="1")),
-        (SERVER.run, trunkline.HttpOptions, partial(SERVER.run, "http")),
+        (SERVER.run_http, trunkline.HttpOptions, SERVER.run_http),
+        (SERVER.serve_http, trunkline.HttpOptions, SERVER.serve_http),
         (SERVER.asgi, trunkline.MountOptions, SERVER.asgi),
         (SERVER.add_tool, trunkline.ToolOptions, partial(SERVER.add_tool, named)),
         (SERVER.add_resource, trunkline.ResourceOptions, partial(SERVER.add_resource, "a:b", plain)),

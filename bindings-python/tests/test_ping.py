@@ -74,7 +74,7 @@ async def connected(server: Server, transport: str, revision: str) -> AsyncGener
         async with Client(server, revision=revision) as client:
             yield client
     else:
-        async with server.serve("http", port=0) as listener, Client(listener.url, revision=revision) as client:
+        async with server.serve_http(port=0) as listener, Client(listener.url, revision=revision) as client:
             yield client
 
 

@@ -171,7 +171,7 @@ async def ask(ctx: Context) -> str:
 
 if __name__ == "__main__":
     if sys.argv[1] == "http":
-        server.run("http", port=0, on_ready=lambda listener: print(listener.url, flush=True))
+        server.run_http(port=0, on_ready=lambda listener: print(listener.url, flush=True))
     else:
         server.run()
 """
@@ -349,7 +349,7 @@ if sys.argv[1] == "stdio":
     server.run()
 elif sys.argv[1] == "http":
     async def serve():
-        async with server.serve("http", port=0) as listener, Client(listener.url) as client:
+        async with server.serve_http(port=0) as listener, Client(listener.url) as client:
             assert (await client.call_tool("child")).text == "0"
     import asyncio
     asyncio.run(serve())

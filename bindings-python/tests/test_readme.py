@@ -73,7 +73,7 @@ import asyncio, sys, weather
 {program.partition(chr(10))[0]}
 
 async def main():
-    async with weather.server.serve("http", port=0) as listener:
+    async with weather.server.serve_http(port=0) as listener:
         url = listener.url
         {first.replace('"http://127.0.0.1:8000/mcp"', "url", 1).replace(chr(10), chr(10) + "        ")}
         print(result.text)

@@ -447,10 +447,6 @@ def test_invalid_registrations_are_refused() -> None:
         Server("test", version="1", session_idle=-1)
     with pytest.raises(InvalidArgumentError, match="not '5'"):
         Client(server, timeout="5")  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgumentError, match="transport must be"):
-        server.serve("carrier pigeon")  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgumentError, match="stdio does not take port"):
-        server.serve("stdio", port=1)
     server.remove_tool("fine")
     server.add_tool(fine)
 
@@ -479,7 +475,7 @@ def test_the_repr_of_clients_and_listeners() -> None:
 
     async def check() -> None:
         server = Server("test", version="1")
-        listener = server.serve("http", port=0)
+        listener = server.serve_http(port=0)
         assert repr(listener) == "Listener('http')"
         async with listener, Client(listener.url, revision="2025-11-25") as connected:
             assert repr(listener) == f"Listener({listener.url!r})"

@@ -38,7 +38,7 @@ async def wait(seconds: float) -> str:
 async def echo(text: str) -> str:
     return text
 
-server.run("http", port=0, on_ready=lambda listener: print(listener.url, flush=True))
+server.run_http(port=0, on_ready=lambda listener: print(listener.url, flush=True))
 """
 
 
@@ -172,14 +172,14 @@ def test_a_server_continues_with_its_store_in_another_loop(tmp_path: Path) -> No
         return "the report"
 
     async def begin() -> tuple[str, str]:
-        async with server.serve("http", port=0) as listener, Client(listener.url) as client:
+        async with server.serve_http(port=0) as listener, Client(listener.url) as client:
             task = await client.start_task("report")
             assert (await task.result()).text == "the report"
             opened = await asyncio.to_thread(post, listener.url, "", "initialize", OPENING)
             return task.id or "", opened[1]
 
     async def go_on(task: str, session: str) -> None:
-        async with server.serve("http", port=0) as listener, Client(listener.url) as client:
+        async with server.serve_http(port=0) as listener, Client(listener.url) as client:
             async with await client.resume_task(task) as again:
                 assert (await again.result()).text == "the report"
             assert (await (await client.start_task("report")).result()).text == "the report"

@@ -289,8 +289,10 @@ def test_blocking_the_loop_that_must_answer_is_refused() -> None:
             with pytest.raises(BlockingError, match="use Client"), SyncClient(server):
                 pass
             assert (await client.call_tool("steps")).text == "done"
-        with pytest.raises(BlockingError, match="serve"):
-            server.run("http")
+        with pytest.raises(BlockingError, match=r"run\(\) cannot .*serve_stdio\(\)\.run\(\)"):
+            server.run()
+        with pytest.raises(BlockingError, match=r"run_http\(\) cannot .*serve_http\(\.\.\.\)\.run\(\)"):
+            server.run_http()
         # Another loop serves it: blocking this one is only impolite.
         with SyncClient(server) as blocking:
             assert blocking.call_tool("steps").text == "done"

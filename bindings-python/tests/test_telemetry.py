@@ -162,7 +162,7 @@ def test_rpc_38_a_trace_leads_from_the_user_to_spans_of_the_handler(revision: An
 
     async def run() -> None:
         server = _server()
-        async with server.serve("http", port=0) as listener:
+        async with server.serve_http(port=0) as listener:
             target: Any = server if over == "memory" else listener.url
             async with Client(target, revision=revision) as client:
                 one, two = await asyncio.gather(call(client), call(client))

@@ -35,7 +35,7 @@ auth = Auth("http://127.0.0.1/mcp", authorization_servers=["https://login.exampl
 
 
 async def main() -> None:
-    async with server.serve("http", port=0, auth=auth) as listener:
+    async with server.serve_http(port=0, auth=auth) as listener:
         async with Client(listener.url, auth="token-of-ada") as client:
             print(", ".join([tool.name for tool in await client.list_tools()]))
             print((await client.call_tool("whoami")).text)

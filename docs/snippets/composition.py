@@ -22,7 +22,7 @@ async def main() -> None:
     async with Client(OLD, revision="legacy") as old:
         gateway.proxy(old)
         gateway.mount("extra", extra)
-        async with Client(gateway, revision="2026-07-28") as client:  # over HTTP: gateway.serve("http")
+        async with Client(gateway, revision="2026-07-28") as client:  # over HTTP: gateway.serve_http()
             print(" ".join([tool.name for tool in await client.list_tools()]))
             result = await client.call_tool("add_note", {"name": "groceries", "text": "milk"})
             print(f"{old.revision} as {client.revision}: {result.text}")

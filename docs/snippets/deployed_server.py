@@ -16,4 +16,4 @@ async def greet(name: str) -> str:
 
 if __name__ == "__main__":
     # Listens on all addresses of the container, with probes at /healthz and /readyz.
-    server.run("http", host="0.0.0.0", port=int(os.environ.get("PORT", "8000")), health=True)
+    server.run_http(host="0.0.0.0", port=int(os.environ.get("PORT", "8000")), health=True)

@@ -15,7 +15,7 @@ async def tenant(ctx: Context) -> str:
 
 async def main() -> None:
     async with (
-        server.serve("http", port=0, path="/notes") as listener,
+        server.serve_http(port=0, path="/notes") as listener,
         Client(listener.url, headers={"X-Tenant": "acme"}) as client,
     ):
         print((await client.call_tool("tenant")).text)

@@ -29,7 +29,7 @@ async def give(request: TokenRequest) -> Token:
 
 async def main() -> None:
     auth = Auth("http://127.0.0.1/mcp", authorization_servers=["https://login.example.com"], verifier=verify)
-    async with server.serve("http", port=0, auth=auth) as listener:
+    async with server.serve_http(port=0, auth=auth) as listener:
         client = Client(listener.url)
         client.on_access_token(give)
         async with client:

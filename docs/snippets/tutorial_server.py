@@ -37,6 +37,6 @@ def plan(day: str) -> str:
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        server.run("http", port=int(sys.argv[1]))
+        server.run_http(port=int(sys.argv[1]))
     else:
         server.run()

@@ -25,6 +25,6 @@ async def forecast(city: str, days: Annotated[int, Field(ge=1, le=7)] = 3, *, ct
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        server.run("http", port=int(sys.argv[1]), on_ready=lambda listener: print(f"listening at {listener.url}"))
+        server.run_http(port=int(sys.argv[1]), on_ready=lambda listener: print(f"listening at {listener.url}"))
     else:
         server.run()

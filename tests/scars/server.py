@@ -187,7 +187,7 @@ app = server.asgi(path="/mcp")
 
 async def listen() -> None:
     """Listen until the program returns, which does not close the listener."""
-    listener = server.serve("http", port=0)
+    listener = server.serve_http(port=0)
     await listener.start()
     print(listener.url, flush=True)
     await returns.wait()
@@ -211,8 +211,7 @@ if __name__ == "__main__":
     if sys.argv[1] == "stdio":
         server.run()
     elif sys.argv[1] == "http":
-        server.run(
-            "http",
+        server.run_http(
             port=int(os.environ.get("PORT", "0")),
             idle_timeout=IDLE_TIMEOUT,
             write_timeout=IDLE_TIMEOUT,

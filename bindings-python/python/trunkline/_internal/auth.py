@@ -48,8 +48,8 @@ reason, raise `InvalidToken` or `InsufficientScope`.
 
 
 class Auth:
-    """The `auth` argument of `Server.serve` and `Server.asgi`. Handlers find the caller's verified
-    identity in `ctx.auth`.
+    """The `auth` argument of `Server.serve_http` and `Server.asgi`. Handlers find the caller's
+    verified identity in `ctx.auth`.
 
     Requests without a valid token are rejected with a challenge that tells clients where to get
     one.

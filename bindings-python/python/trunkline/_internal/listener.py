@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 from .errors import ClosedError, InvalidArgumentError
@@ -20,14 +20,13 @@ if TYPE_CHECKING:
 
 
 class Listener:
-    """The listener returned by `Server.serve`. Await it to serve until the end, or use it as a
-    context manager to serve inside the block.
+    """The listener returned by `Server.serve_http` and its siblings. Await it to serve until the
+    end, use it as a context manager to serve inside the block, or call `run` to also end on a
+    signal.
     """
 
     def __init__(self, server: Registry, transport: dict[str, Any]) -> None:
         self._server = server
-        # How the program ends with this listener; empty if it does not.
-        self._ending: dict[str, bool] = {}
         self._transport = transport
         self._port: Port | None = None
         self._loop: AbstractEventLoop
@@ -56,8 +55,12 @@ class Listener:
         Raises:
             TransportError: If the listener cannot start, for instance because the port is in use.
         """
+        await self._start({})
+
+    async def _start(self, ending: dict[str, bool]) -> None:
+        """Start to serve. `ending` says how the program ends with this listener, if it does."""
         if self._port is not None:
-            raise InvalidArgumentError("this listener was already started: call serve() again for another one")
+            raise InvalidArgumentError("this listener was already started: call serve_http() again for another one")
         self._result = {}
         self._loop = loop = current_loop()
         port, server = self._server._acquire(loop)
@@ -65,10 +68,10 @@ class Listener:
         try:
             if port.loop is not loop:
                 raise InvalidArgumentError(
-                    "another event loop already serves this server; connect a SyncClient to it after serve()"
+                    "another event loop already serves this server; connect a SyncClient to it after `start()`"
                 )
             transport, self._verifier = self._server._transport(port, self._transport)
-            self._handle = port.open({"server": server, "transport": transport, **self._ending})
+            self._handle = port.open({"server": server, "transport": transport, **ending})
             if sys.platform == "win32" and transport["type"] == "stdio":
                 leave_stdio()
             result = await port.opened(self._handle)
@@ -88,6 +91,43 @@ class Listener:
         """
         if self._port is not None:
             await self._port.ended(self._handle)
+
+    async def run(self) -> None:
+        """Serve in the foreground, and close: start, unless it has started, and serve until the end
+        or a signal. On the main thread, Ctrl-C and SIGTERM shut down gracefully; a second signal
+        has its default effect.
+
+        Raises:
+            TransportError: If the listener cannot start, or fails.
+        """
+        await self._run(None)
+
+    async def _run(self, on_ready: Callable[[Listener], object] | None) -> None:
+        from .port.foreground import ending_signals, until
+
+        with ending_signals() as (signalled, are_handled):
+            # The core also handles signals: it ends the process if the event loop is blocked.
+            if self._port is None:
+                await self._start({"foreground": True, "signals": are_handled})
+                on_ready = on_ready or Listener._print_url
+            elif are_handled:
+                self._port.notify(self._handle, {"foreground": True})
+            try:
+                if on_ready is not None:
+                    on_ready(self)
+                await until(signalled, self.wait())
+            finally:
+                await self.close()
+
+    def _print_url(self) -> None:
+        """Print the URL to stderr, because stdout may carry the protocol, unless the program has
+        configured logging, which then records it.
+        """
+        from .port.unconfigured_log import is_configured
+
+        # Under pythonw there is no stderr.
+        if self._transport["type"] == "http" and sys.stderr and not is_configured("trunkline.server.http"):
+            print(f"trunkline: serving {self.url}", file=sys.stderr, flush=True)
 
     async def close(self, deadline: float | None = None) -> None:
         """Stop serving. Calls in flight get until the deadline (in seconds; default: the server's)

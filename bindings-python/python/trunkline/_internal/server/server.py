@@ -29,8 +29,8 @@ from .serving import Serving
 class Server(Tools, Resources, Prompts, Completions, Skills, Providers, Middlewares, RequestHandlers, Mounts, Serving):
     """Tools, resources and prompts under a name, served on all protocol revisions at once.
 
-    Creating a server and adding features starts nothing; `run`, `serve` and in-memory clients do.
-    Times are in seconds.
+    Creating a server and adding features starts nothing; `run`, `serve_http` and in-memory clients
+    do. Times are in seconds.
 
     Args:
         name: The server's name, as clients see it. Must not be empty.

@@ -6,13 +6,9 @@ import asyncio
 import contextlib
 import os
 import signal
-import sys
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Coroutine, Generator
 from typing import Any, Final
-
-from ..listener import Listener
-from ..port.unconfigured_log import is_configured
 
 _serving: dict[asyncio.Event, asyncio.AbstractEventLoop] = {}
 """Listeners in the foreground, on any thread: a signal ends all of them."""
@@ -22,33 +18,12 @@ _forking: Final = threading.local()
 """The signal mask of a thread that is about to fork."""
 
 
-async def run_until_signal(listener: Listener, on_ready: Callable[[Listener], object] | None) -> None:
-    """Serve until the listener ends or a signal arrives. A second signal has its default effect."""
-    signalled = asyncio.Event()
-    with _signals(signalled) as are_handled:
-        # The core also handles signals: it ends the process if the event loop is blocked.
-        listener._ending = {"foreground": True, "signals": are_handled}
-        async with listener:
-            if on_ready is not None:
-                on_ready(listener)
-            elif listener._transport["type"] == "http" and sys.stderr and not is_configured("trunkline.server.http"):
-                # To stderr, because stdout may carry the protocol; None under pythonw. If the
-                # program has configured logging, it records the URL.
-                print(f"trunkline: serving {listener.url}", file=sys.stderr, flush=True)
-            ended = asyncio.ensure_future(listener.wait())
-            waits: set[asyncio.Future[Any]] = {ended, asyncio.ensure_future(signalled.wait())}
-            try:
-                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for one in waits:
-                    one.cancel()
-            if ended.done() and not ended.cancelled():
-                ended.result()
-
-
 @contextlib.contextmanager
-def _signals(signalled: asyncio.Event) -> Generator[bool]:
-    """Yield whether signals are handled."""
+def ending_signals() -> Generator[tuple[asyncio.Event, bool]]:
+    """Yield an event that the first signal sets, and whether signals are handled. A second signal
+    has its default effect.
+    """
+    signalled = asyncio.Event()
     loop = asyncio.get_running_loop()
     # Only the main thread receives signals.
     is_main = threading.current_thread() is threading.main_thread()
@@ -56,11 +31,24 @@ def _signals(signalled: asyncio.Event) -> Generator[bool]:
     try:
         if is_main:
             _handle_signals(loop)
-        yield is_main and bool(_before)
+        yield signalled, is_main and bool(_before)
     finally:
         del _serving[signalled]
         if is_main and loop not in list(_serving.values()):
             _restore(loop)
+
+
+async def until(signalled: asyncio.Event, end: Coroutine[Any, Any, None]) -> None:
+    """Wait for the end or the signal, whichever is first. Raises what the end raises."""
+    ended = asyncio.ensure_future(end)
+    waits: set[asyncio.Future[Any]] = {ended, asyncio.ensure_future(signalled.wait())}
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for one in waits:
+            one.cancel()
+    if ended.done() and not ended.cancelled():
+        ended.result()
 
 
 def _handle_signals(loop: asyncio.AbstractEventLoop) -> None:
