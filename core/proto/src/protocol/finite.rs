@@ -7,7 +7,7 @@ use serde::{
         SerializeTupleStruct, SerializeTupleVariant,
     },
 };
-use std::fmt::Display;
+use serde_json::Error;
 
 /// Checks that all numbers of a value are finite.
 ///
@@ -15,159 +15,82 @@ use std::fmt::Display;
 /// The first number that is not finite, with its path: `$.readings[1].celsius: NaN cannot be
 /// represented in JSON`.
 pub(super) fn check(value: &(impl Serialize + ?Sized)) -> serde_json::Result<()> {
-    value.serialize(Numbers).map_err(serde_json::Error::custom)
+    serde_path_to_error::serialize(value, Numbers).map_err(|error| {
+        let path = error.path().to_string();
+        let separator = if path.starts_with(['.', '[']) { "" } else { "." };
+        Error::custom(format_args!("${separator}{}: {}", path.trim_start_matches('.'), error.inner()))
+    })
 }
-
-/// A number that JSON cannot represent, and its path within the value.
-#[derive(Debug, thiserror::Error)]
-#[error("${path}: {problem}")]
-struct NotFinite {
-    path: String,
-    problem: String,
-}
-
-impl NotFinite {
-    fn below(self, part: impl Display) -> Self {
-        Self { path: format!("{part}{}", self.path), ..self }
-    }
-}
-
-impl serde::ser::Error for NotFinite {
-    fn custom<T: Display>(problem: T) -> Self {
-        Self { path: String::new(), problem: problem.to_string() }
-    }
-}
-
-type FiniteCheck = Result<(), NotFinite>;
 
 /// A serializer that checks numbers and writes nothing.
+#[derive(Default)]
 struct Numbers;
 
-/// The parts of a list, a map, a struct, or a variant of one of these shapes.
-#[derive(Default)]
-struct FiniteParts {
-    /// The name of the variant, which is serialized as a member.
-    variant: Option<&'static str>,
-    /// Number of parts checked so far.
-    count: usize,
-    /// The key of the next value of a map.
-    key: String,
+fn finite(number: f64) -> Result<(), Error> {
+    if number.is_finite() { Ok(()) } else { Err(Error::custom(format_args!("{number} cannot be represented in JSON"))) }
 }
 
-impl FiniteParts {
-    fn item(&mut self, item: &(impl Serialize + ?Sized)) -> FiniteCheck {
-        self.count += 1;
-        self.part(format_args!("[{}]", self.count - 1), item)
-    }
-
-    fn member(&self, name: &str, value: &(impl Serialize + ?Sized)) -> FiniteCheck {
-        self.part(format_args!(".{name}"), value)
-    }
-
-    fn part(&self, name: impl Display, value: &(impl Serialize + ?Sized)) -> FiniteCheck {
-        value.serialize(Numbers).map_err(|error| {
-            let error = error.below(name);
-            match self.variant {
-                Some(variant) => error.below(format_args!(".{variant}")),
-                None => error,
-            }
-        })
-    }
-}
-
-fn finite(number: f64) -> FiniteCheck {
-    if number.is_finite() {
-        Ok(())
-    } else {
-        Err(NotFinite::custom(format_args!("{number} cannot be represented in JSON")))
-    }
-}
-
-/// Values that contain no floating-point number.
-macro_rules! plain {
-    ($($method:ident($($ty:ty),*);)*) => {
-        $(fn $method(self, $(_: $ty),*) -> FiniteCheck {
-            Ok(())
-        })*
-    };
-}
-
-/// Starts a value with parts.
-macro_rules! parts {
-    ($($method:ident($($ty:ty),*);)*) => {
-        $(fn $method(self, $(_: $ty),*) -> Result<FiniteParts, NotFinite> {
-            Ok(FiniteParts::default())
-        })*
-    };
-}
-
-/// Starts a variant with parts, which is serialized as a member.
-macro_rules! variants {
-    ($($method:ident)*) => {
-        $(fn $method(self, _: &'static str, _: u32, name: &'static str, _: usize) -> Result<FiniteParts, NotFinite> {
-            Ok(FiniteParts { variant: Some(name), ..FiniteParts::default() })
+/// Values that contain no floating-point number, and the beginnings of those with parts.
+macro_rules! passed {
+    ($($method:ident($($ty:ty),*) -> $ok:ty;)*) => {
+        $(fn $method(self, $(_: $ty),*) -> Result<$ok, Error> {
+            Ok(Default::default())
         })*
     };
 }
 
 impl Serializer for Numbers {
     type Ok = ();
-    type Error = NotFinite;
-    type SerializeSeq = FiniteParts;
-    type SerializeTuple = FiniteParts;
-    type SerializeTupleStruct = FiniteParts;
-    type SerializeTupleVariant = FiniteParts;
-    type SerializeMap = FiniteParts;
-    type SerializeStruct = FiniteParts;
-    type SerializeStructVariant = FiniteParts;
+    type Error = Error;
+    type SerializeSeq = Self;
+    type SerializeTuple = Self;
+    type SerializeTupleStruct = Self;
+    type SerializeTupleVariant = Self;
+    type SerializeMap = Self;
+    type SerializeStruct = Self;
+    type SerializeStructVariant = Self;
 
-    fn serialize_f32(self, number: f32) -> FiniteCheck {
+    fn serialize_f32(self, number: f32) -> Result<(), Error> {
         finite(number.into())
     }
 
-    fn serialize_f64(self, number: f64) -> FiniteCheck {
+    fn serialize_f64(self, number: f64) -> Result<(), Error> {
         finite(number)
     }
 
-    plain! {
-        serialize_bool(bool);
-        serialize_i8(i8);
-        serialize_i16(i16);
-        serialize_i32(i32);
-        serialize_i64(i64);
-        serialize_i128(i128);
-        serialize_u8(u8);
-        serialize_u16(u16);
-        serialize_u32(u32);
-        serialize_u64(u64);
-        serialize_u128(u128);
-        serialize_char(char);
-        serialize_str(&str);
-        serialize_bytes(&[u8]);
-        serialize_none();
-        serialize_unit();
-        serialize_unit_struct(&'static str);
-        serialize_unit_variant(&'static str, u32, &'static str);
+    passed! {
+        serialize_bool(bool) -> ();
+        serialize_i8(i8) -> ();
+        serialize_i16(i16) -> ();
+        serialize_i32(i32) -> ();
+        serialize_i64(i64) -> ();
+        serialize_i128(i128) -> ();
+        serialize_u8(u8) -> ();
+        serialize_u16(u16) -> ();
+        serialize_u32(u32) -> ();
+        serialize_u64(u64) -> ();
+        serialize_u128(u128) -> ();
+        serialize_char(char) -> ();
+        serialize_str(&str) -> ();
+        serialize_bytes(&[u8]) -> ();
+        serialize_none() -> ();
+        serialize_unit() -> ();
+        serialize_unit_struct(&'static str) -> ();
+        serialize_unit_variant(&'static str, u32, &'static str) -> ();
+        serialize_seq(Option<usize>) -> Self;
+        serialize_tuple(usize) -> Self;
+        serialize_tuple_struct(&'static str, usize) -> Self;
+        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self;
+        serialize_map(Option<usize>) -> Self;
+        serialize_struct(&'static str, usize) -> Self;
+        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Self;
     }
 
-    parts! {
-        serialize_seq(Option<usize>);
-        serialize_tuple(usize);
-        serialize_tuple_struct(&'static str, usize);
-        serialize_map(Option<usize>);
-        serialize_struct(&'static str, usize);
-    }
-
-    variants! {
-        serialize_tuple_variant
-        serialize_struct_variant
-    }
-
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> FiniteCheck {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Error> {
         value.serialize(self)
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> FiniteCheck {
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<(), Error> {
         value.serialize(self)
     }
 
@@ -175,82 +98,42 @@ impl Serializer for Numbers {
         self,
         _: &'static str,
         _: u32,
-        name: &'static str,
+        _: &'static str,
         value: &T,
-    ) -> FiniteCheck {
-        FiniteParts::default().member(name, value)
-    }
-
-    fn collect_str<T: Display + ?Sized>(self, _: &T) -> FiniteCheck {
-        Ok(())
+    ) -> Result<(), Error> {
+        value.serialize(self)
     }
 }
 
-/// Parts identified by their position.
-macro_rules! items {
-    ($($kind:ident $method:ident)*) => {
-        $(impl $kind for FiniteParts {
+macro_rules! parts {
+    ($($kind:ident $method:ident($($name:ty)?) $($key:ident)?;)*) => {
+        $(impl $kind for Numbers {
             type Ok = ();
-            type Error = NotFinite;
+            type Error = Error;
 
-            fn $method<T: Serialize + ?Sized>(&mut self, item: &T) -> FiniteCheck {
-                self.item(item)
+            fn $method<T: Serialize + ?Sized>(&mut self, $(_: $name,)? part: &T) -> Result<(), Error> {
+                part.serialize(Self)
             }
 
-            fn end(self) -> FiniteCheck {
+            $(fn $key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
+                key.serialize(Self)
+            })?
+
+            fn end(self) -> Result<(), Error> {
                 Ok(())
             }
         })*
     };
 }
 
-items! {
-    SerializeSeq serialize_element
-    SerializeTuple serialize_element
-    SerializeTupleStruct serialize_field
-    SerializeTupleVariant serialize_field
-}
-
-/// Parts identified by their name.
-macro_rules! fields {
-    ($($kind:ident)*) => {
-        $(impl $kind for FiniteParts {
-            type Ok = ();
-            type Error = NotFinite;
-
-            fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> FiniteCheck {
-                self.member(name, value)
-            }
-
-            fn end(self) -> FiniteCheck {
-                Ok(())
-            }
-        })*
-    };
-}
-
-fields! {
-    SerializeStruct
-    SerializeStructVariant
-}
-
-impl SerializeMap for FiniteParts {
-    type Ok = ();
-    type Error = NotFinite;
-
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> FiniteCheck {
-        // As the key would be written, but without quotes.
-        self.key = serde_json::to_string(key).unwrap_or_default().trim_matches('"').to_owned();
-        Ok(())
-    }
-
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> FiniteCheck {
-        self.member(&self.key, value)
-    }
-
-    fn end(self) -> FiniteCheck {
-        Ok(())
-    }
+parts! {
+    SerializeSeq serialize_element();
+    SerializeTuple serialize_element();
+    SerializeTupleStruct serialize_field();
+    SerializeTupleVariant serialize_field();
+    SerializeMap serialize_value() serialize_key;
+    SerializeStruct serialize_field(&'static str);
+    SerializeStructVariant serialize_field(&'static str);
 }
 
 #[cfg(test)]
@@ -282,11 +165,11 @@ mod tests {
         let text = r#"{"shapes":[{"Square":{"side":null,"unit":"cm"}},{"Pair":[0.5,1.0]}],"by_name":{"a":[1,2.0]}}"#;
         assert_eq!(drawing(Shape::Pair(0.5, 1.0), 2.0).unwrap().as_str(), text);
         for (drawing, path) in [
-            (drawing(Shape::Round(f64::NAN), 1.0), "$.shapes[1].Round: NaN cannot be represented in JSON"),
-            (drawing(Shape::Pair(0.0, f32::INFINITY), 1.0), "$.shapes[1].Pair[1]: inf cannot be represented in JSON"),
+            (drawing(Shape::Round(f64::NAN), 1.0), "$.shapes[1]: NaN cannot be represented in JSON"),
+            (drawing(Shape::Pair(0.0, f32::INFINITY), 1.0), "$.shapes[1][1]: inf cannot be represented in JSON"),
             (
                 drawing(Shape::Square { side: Some(f64::NAN), unit: "m" }, 1.0),
-                "$.shapes[1].Square.side: NaN cannot be represented in JSON",
+                "$.shapes[1].side: NaN cannot be represented in JSON",
             ),
             (drawing(Shape::Round(1.0), f64::NEG_INFINITY), "$.by_name.a[1]: -inf cannot be represented in JSON"),
             (RawJson::from_value(&f64::NAN), "$: NaN cannot be represented in JSON"),
