@@ -21,30 +21,15 @@ pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&
         3..=4 => 1,
         _ => 2,
     };
-    let name = without_unit(name);
-    let closest = known.map(|known| (distance(without_unit(known), name), known)).min();
+    let name = without_unit(name).to_ascii_lowercase();
+    let distance = |known: &str| strsim::levenshtein(&without_unit(known).to_ascii_lowercase(), &name);
+    let closest = known.map(|known| (distance(known), known)).min();
     closest.filter(|(distance, known)| *distance <= most_slips(without_unit(known))).map(|(_, known)| known)
 }
 
 /// The name of an option as most languages write it: without the unit of a duration.
 fn without_unit(name: &str) -> &str {
     name.strip_suffix("Ms").unwrap_or(name)
-}
-
-/// The number of letters to insert, delete or change to turn one name into the other (Levenshtein
-/// distance), ignoring case.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<_> = other.chars().map(|c| c.to_ascii_lowercase()).collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (index, c) in one.chars().map(|c| c.to_ascii_lowercase()).enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
-        for (column, d) in other.iter().enumerate() {
-            let changed = diagonal + usize::from(c != *d);
-            diagonal = row[column + 1];
-            row[column + 1] = changed.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[other.len()]
 }
 
 #[cfg(test)]
