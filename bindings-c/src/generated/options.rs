@@ -1214,8 +1214,8 @@ pub unsafe extern "C" fn trunkline_request_options_from_json(
 ) -> trunkline_result {
     guard(error, || {
         let (place, mut options) = (out!(options), trunkline_request_options::default());
-        let message = read_over(options.message, parsed("json", text!(json))?);
-        options.message = message.map_err(|reason| Failure::invalid(format!("the argument `json`: {reason}")))?;
+        let message = read_over(options.message, &parsed("json", text!(json))?);
+        options.message = message.map_err(|fault| Failure::invalid(format!("the argument `json`: {fault}")))?;
         place.finish(give(options))
     })
 }

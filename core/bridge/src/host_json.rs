@@ -5,11 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::time::Duration;
 use trunkline::{
-    protocol::{
-        describe::Described,
-        fault::{Fault, prefixed},
-        located, surrogates, too_deep,
-    },
+    protocol::{describe::Described, fault, surrogates, too_deep},
     server::Category,
 };
 
@@ -38,7 +34,7 @@ impl Given for Map<String, Value> {
 pub(crate) fn read<T: Described + DeserializeOwned>(what: &str, json: &[u8]) -> Result<T, BridgeError> {
     let json = &*surrogates::mended(json);
     serde_json::from_slice(json).or_else(|error| {
-        // Building the value takes time, so it is only done to explain an error.
+        // The type is only checked to explain an error.
         let value: Value = serde_json::from_slice(json).map_err(|unread| {
             let error = too_deep(&unread.to_string()).map_or_else(|| error.to_string(), str::to_owned);
             // Line and column are meaningless to a caller who did not write the JSON.
@@ -53,10 +49,7 @@ pub(crate) fn read<T: Described + DeserializeOwned>(what: &str, json: &[u8]) -> 
 
 /// The same from a value.
 pub(crate) fn read_value<T: Described + DeserializeOwned>(what: &str, value: Value) -> Result<T, BridgeError> {
-    judged(value).map_err(|fault| {
-        let words = fault.to_string();
-        BridgeError::invalid(format!("{what}: {}", words.strip_prefix('.').unwrap_or(&words)))
-    })
+    fault::read(&value).map_err(|fault| BridgeError::invalid(format!("{what}: {fault}")))
 }
 
 /// Reads a member of a message. The error names it, and what is invalid in it.
@@ -65,11 +58,7 @@ pub(crate) fn read_member<T: Described + DeserializeOwned>(
     member: &str,
     value: Value,
 ) -> Result<T, BridgeError> {
-    judged(value).map_err(|fault| BridgeError::invalid(format!("{what}: {}", prefixed(member, &fault.to_string()))))
-}
-
-fn judged<T: Described + DeserializeOwned>(value: Value) -> Result<T, Fault> {
-    located::from_value(&value).map_err(|error| Fault::of(T::TYPE, &value, error))
+    fault::read(&value).map_err(|fault| BridgeError::invalid(format!("{what}: {}", fault.below(member))))
 }
 
 /// The lists of a server by their names.

@@ -21,7 +21,7 @@ use trunkline::{
         describe::{Described, FieldDescription, ObjectDescription, Presence, Type, count, joined},
         error::code,
         model::{LoggingLevel, Root},
-        options::{JsonForm, MemberName, Millis, Options, Required, Unparsed, unknown},
+        options::{JsonForm, MemberName, Millis, Options, Required, unknown},
     },
     server::{
         DirectoryOptions, PromptOptions, RequestHandlerOptions, ResourceOptions, ResourceTemplateOptions,
@@ -112,7 +112,7 @@ macro_rules! message {
                 ];
                 static FIELDS: [FieldDescription; count(PARTS)] = joined(PARTS);
                 static OBJECT: ObjectDescription =
-                    ObjectDescription { name: stringify!($name), doc: &[$($doc),*], tag: None, fields: &FIELDS };
+                    ObjectDescription { name: stringify!($name), doc: &[$($doc),*], tag: None, fields: &FIELDS, open: false };
                 &OBJECT
             };
         }
@@ -667,7 +667,7 @@ trunkline::bridge_support::options! {
         /// subscription `next`; on a task `next`, `result`, `respond` and `cancel`.
         method: String => "method" as Required = String::new(),
         /// The parameters. The core adds `_meta`, tokens, ids and headers.
-        params: Option<RawJson> => "params" as Unparsed = None,
+        params: Option<RawJson> => "params" = None,
         /// Key that matches a handler's request for input with its answer. By default, an equal
         /// request gets the answer.
         key: Option<String> => "key" = None,

@@ -12,11 +12,10 @@ use crate::{
         tables::{HandleKind, full},
     },
 };
-use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
 use trunkline::{
-    protocol::model::Implementation,
+    protocol::{fault, model::Implementation},
     server::{
         CompletionDefinition, CompletionTarget, DirectoryDefinition, Handler, MiddlewareDefinition, PromptDefinition,
         ProviderDefinition, RequestHandlerDefinition, ResourceDefinition, ResourceTemplateDefinition, Server,
@@ -47,7 +46,8 @@ fn register_server(state: &Arc<PortState>, given: RegisterServer) -> Result<u64,
         }
     }
     // Reject an object that clients could not read.
-    Implementation::deserialize(&given.info).map_err(|error| BridgeError::invalid(format!("server: info: {error}")))?;
+    fault::read::<Implementation>(&given.info)
+        .map_err(|fault| BridgeError::invalid(format!("server: {}", fault.below("info"))))?;
     given.options.check().map_err(|error| BridgeError::invalid(format!("server: {error}")))?;
     let store = given.store.map(|functions| HostedStore::new(state, &functions)).transpose()?;
     let options = match &store {

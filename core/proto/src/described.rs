@@ -43,6 +43,7 @@ macro_rules! described {
                         ty: <$crate::described!(@type $ty $(, $seen)?) as Described>::TYPE,
                         ..FieldDescription::EMPTY
                     },)*],
+                    open: false,
                 };
                 &OBJECT
             };

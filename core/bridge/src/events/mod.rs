@@ -61,6 +61,7 @@ macro_rules! event_kinds {
             doc: &[$($doc),*],
             tag: None,
             fields: &[$(event_kinds!(@field $field $ty)),*],
+            open: false,
         })),*];
     };
     (@field $field:ident $ty:ident) => {

@@ -3,6 +3,7 @@
 use crate::{
     BridgeError, PortState,
     host::function::{functions, has},
+    host_json::read_value,
     message::{Request, SharedConnection},
     open::{connectors::of_entry, ports},
     requests::replies::{answer_by_task, written},
@@ -124,8 +125,7 @@ fn member(state: &Arc<PortState>, entry: ServerEntry, options: &ClientOptions) -
 
 /// A connection that the host already has.
 fn shared(state: &Arc<PortState>, at: &str, server: &Value) -> Result<GroupTarget, BridgeError> {
-    let given: SharedConnection =
-        Deserialize::deserialize(server).map_err(|error| BridgeError::invalid(format!("{at}: {error}")))?;
+    let given: SharedConnection = read_value(at, server.clone())?;
     ports::client_of(state, &given).map(GroupTarget::Client)
 }
 

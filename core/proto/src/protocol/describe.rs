@@ -64,6 +64,8 @@ pub struct ObjectDescription {
     pub tag: Option<&'static str>,
     /// The members.
     pub fields: &'static [FieldDescription],
+    /// `true` if readers keep unknown members.
+    pub open: bool,
 }
 
 /// A member of an object.

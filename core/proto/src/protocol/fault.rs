@@ -1,11 +1,12 @@
 //! Explains why a value cannot be read as a type, in terms of JSON.
 
 use super::{
-    describe::{ObjectDescription, Presence, Type, Union},
+    describe::{Described, ObjectDescription, Presence, Type, Union},
     known_names::unknown_name,
-    located::LocatedError,
-    serde_words::{between_ticks, is_of_serde, reworded},
+    located::{self, LocatedError},
+    serde_words::reworded,
 };
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::fmt;
 
@@ -21,9 +22,9 @@ pub struct Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.path.as_str() {
+        match self.path.strip_prefix('.').unwrap_or(&self.path) {
             "" => f.write_str(&self.problem),
-            path => f.write_str(&prefixed(path, &self.problem)),
+            path => write!(f, "{path}: {}", self.problem),
         }
     }
 }
@@ -35,36 +36,33 @@ impl Fault {
         Self { path: path.into(), problem: problem.into() }
     }
 
-    /// Finds the problem of a value that serde rejected as a type. Our own messages are kept.
-    pub fn of(ty: Type, value: &Value, error: LocatedError) -> Self {
+    /// Explains why a value cannot be read as a type: by the type where it has the wrong shape,
+    /// otherwise in the words of the error.
+    pub(super) fn of(ty: Type, value: &Value, error: LocatedError) -> Self {
         let LocatedError { path, message } = error;
         let path = if path.is_empty() || path.starts_with('[') { path } else { format!(".{path}") };
-        let words = &*message;
-        if !is_of_serde(words) {
-            return Self { path, problem: message };
-        }
-        if let Some(name) = between_ticks(words.strip_prefix("unknown field ").unwrap_or_default()) {
-            return unknown(ty, value, name).unwrap_or(Self { path, problem: format!("unknown option `{name}`") });
-        }
-        // A negative integer may be valid if another member is at fault.
-        let found = [false, true].into_iter().find_map(|is_strict| first(ty, value, is_strict));
-        found.unwrap_or_else(|| Self { path, problem: reworded(words) })
+        // Some types have negative integers, so one is only a fault where reading has failed.
+        let negative = || first(ty, value, true).filter(|fault| fault.path == path);
+        first(ty, value, false).or_else(negative).unwrap_or_else(|| Self { problem: reworded(&message), path })
     }
 
     fn here(problem: impl Into<String>) -> Self {
         Self { path: String::new(), problem: problem.into() }
     }
 
-    pub(super) fn below(mut self, step: &str) -> Self {
+    /// The same as part of a greater value.
+    pub fn below(mut self, step: &str) -> Self {
         self.path.insert_str(0, step);
         self
     }
 }
 
-/// Joins a path and a message; a message that begins with a deeper path follows directly.
-pub fn prefixed(path: &str, words: &str) -> String {
-    let separator = if words.starts_with(['.', '[']) { "" } else { ": " };
-    format!("{path}{separator}{words}")
+/// Reads a value as a described type.
+///
+/// # Errors
+/// The first part of the value that the type does not have.
+pub fn read<T: Described + DeserializeOwned>(value: &Value) -> Result<T, Fault> {
+    located::from_value(value).map_err(|error| Fault::of(T::TYPE, value, error))
 }
 
 /// Finds the first part of a value that doesn't match its type.
@@ -87,7 +85,10 @@ fn first(ty: Type, value: &Value, is_strict: bool) -> Option<Fault> {
 
 fn in_members(model: &ObjectDescription, members: &Map<String, Value>, is_strict: bool) -> Option<Fault> {
     let given = members.iter().find_map(|(name, member)| {
-        let field = model.fields.iter().find(|field| field.json == name)?;
+        let Some(field) = model.fields.iter().find(|field| field.json == name) else {
+            let names = || model.fields.iter().map(|field| field.json).collect::<Vec<_>>();
+            return (!model.open).then(|| Fault::here(unknown_name(name, &names())));
+        };
         if member.is_null() && field.presence != Presence::Required {
             return None;
         }
@@ -113,29 +114,6 @@ fn in_variant(union: &Union, value: &Value, members: &Map<String, Value>, is_str
     let names: Vec<_> = union.variants.iter().map(|(name, _)| format!("\"{name}\"")).collect();
     let problem = refused(given.unwrap_or(&Value::Null), &names.join(" or "));
     Some(Fault::here(problem).below(&format!(".{tag}")))
-}
-
-/// Finds the member with that name at a path where it is unknown.
-fn unknown(ty: Type, value: &Value, name: &str) -> Option<Fault> {
-    match (ty, value) {
-        (Type::Model(model), Value::Object(members)) => {
-            if members.contains_key(name) && !model.fields.iter().any(|field| field.json == name) {
-                return Some(Fault::here(unknown_name(
-                    name,
-                    &model.fields.iter().map(|field| field.json).collect::<Vec<_>>(),
-                )));
-            }
-            members.iter().find_map(|(member, value)| {
-                let field = model.fields.iter().find(|field| field.json == member)?;
-                unknown(field.ty, value, name).map(|fault| fault.below(&format!(".{member}")))
-            })
-        }
-        (Type::List(of) | Type::OneOrList(of), Value::Array(items)) => items
-            .iter()
-            .enumerate()
-            .find_map(|(at, item)| unknown(*of, item, name).map(|fault| fault.below(&format!("[{at}]")))),
-        _ => None,
-    }
 }
 
 fn fits(ty: Type, value: &Value, is_strict: bool) -> bool {
@@ -194,17 +172,11 @@ fn refused(given: &Value, expected: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::{
-        describe::Described,
-        located,
-        model::{Prompt, Resource, ResourceTemplate, Root, Tool},
-    };
-    use serde::de::DeserializeOwned;
+    use crate::protocol::model::{Prompt, Resource, ResourceTemplate, Root, Tool};
     use serde_json::json;
 
     fn fault<T: Described + DeserializeOwned>(value: Value) -> String {
-        let error = located::from_value::<T>(&value).map(drop).expect_err("the value is wrong");
-        Fault::of(T::TYPE, &value, error).to_string()
+        read::<T>(&value).map(drop).expect_err("the value is wrong").to_string()
     }
 
     #[test]
@@ -212,23 +184,23 @@ mod tests {
         let schema = json!({"type": "object"});
         for (found, expected) in [
             (fault::<Tool>(json!(3)), "must be an object, not 3"),
-            (fault::<Tool>(json!({"name": "q"})), ".inputSchema: is missing"),
-            (fault::<Tool>(json!({"name": "q", "inputSchema": schema, "title": 3})), ".title: must be a string, not 3"),
+            (fault::<Tool>(json!({"name": "q"})), "inputSchema: is missing"),
+            (fault::<Tool>(json!({"name": "q", "inputSchema": schema, "title": 3})), "title: must be a string, not 3"),
             (
                 fault::<Tool>(json!({"name": "q", "inputSchema": schema, "annotations": {"readOnlyHint": "yes"}})),
-                r#".annotations.readOnlyHint: must be true or false, not "yes""#,
+                r#"annotations.readOnlyHint: must be true or false, not "yes""#,
             ),
-            (fault::<Resource>(json!({"uri": "a:b", "name": 3})), ".name: must be a string, not 3"),
+            (fault::<Resource>(json!({"uri": "a:b", "name": 3})), "name: must be a string, not 3"),
             (
                 fault::<Resource>(json!({"uri": "a:b", "name": "b", "size": "3"})),
-                r#".size: must be a non-negative integer, not "3": give the number 3"#,
+                r#"size: must be a non-negative integer, not "3": give the number 3"#,
             ),
-            (fault::<ResourceTemplate>(json!({"uriTemplate": "a:{b}"})), ".name: is missing"),
+            (fault::<ResourceTemplate>(json!({"uriTemplate": "a:{b}"})), "name: is missing"),
             (
                 fault::<Prompt>(json!({"name": "p", "arguments": [{"name": "a"}, {"name": true}]})),
-                ".arguments[1].name: must be a string, not true",
+                "arguments[1].name: must be a string, not true",
             ),
-            (fault::<Prompt>(json!({"name": "p", "arguments": {}})), ".arguments: must be a list, not an object"),
+            (fault::<Prompt>(json!({"name": "p", "arguments": {}})), "arguments: must be a list, not an object"),
             (fault::<Vec<Root>>(json!([{"uri": 3}])), "[0].uri: must be a string, not 3"),
             (fault::<Vec<Root>>(json!({"a": 1})), "must be a list, not an object"),
         ] {
@@ -237,9 +209,11 @@ mod tests {
     }
 
     #[test]
-    fn places_follow_one_another() {
-        assert_eq!(prefixed("roots", "[0].uri: is missing"), "roots[0].uri: is missing");
-        assert_eq!(prefixed("implies", ".a: must be a list"), "implies.a: must be a list");
-        assert_eq!(prefixed("page", "must be a list"), "page: must be a list");
+    fn steps_lead_to_the_fault() {
+        for (path, below) in
+            [("[0].uri", "roots[0].uri: is wrong"), (".a", "roots.a: is wrong"), ("", "roots: is wrong")]
+        {
+            assert_eq!(Fault::new(path, "is wrong").below("roots").to_string(), below);
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Detects numbers that JSON cannot represent: `serde_json` writes NaN and infinities as `null`.
 
+use super::located::path_text;
 use serde::{
     Serialize, Serializer,
     ser::{
@@ -16,9 +17,9 @@ use serde_json::Error;
 /// represented in JSON`.
 pub(super) fn check(value: &(impl Serialize + ?Sized)) -> serde_json::Result<()> {
     serde_path_to_error::serialize(value, Numbers).map_err(|error| {
-        let path = error.path().to_string();
-        let separator = if path.starts_with(['.', '[']) { "" } else { "." };
-        Error::custom(format_args!("${separator}{}: {}", path.trim_start_matches('.'), error.inner()))
+        let path = path_text(error.path());
+        let separator = if path.is_empty() || path.starts_with('[') { "" } else { "." };
+        Error::custom(format_args!("${separator}{path}: {}", error.inner()))
     })
 }
 

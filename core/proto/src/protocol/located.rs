@@ -1,24 +1,21 @@
 //! Deserializes JSON with errors that say which member is wrong.
 
-use super::{
-    json_scan::{behind_string, unescaped},
-    serde_words::reworded,
-};
-use serde::de::DeserializeOwned;
+use super::serde_words::reworded;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
+use serde_path_to_error::Path;
 
-/// Why a JSON text has a different shape than a type.
+/// Why JSON has a different shape than a type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocatedError {
-    /// The path of the wrong value, such as `arguments[1].name`. Empty for the whole text.
+    /// The path of the wrong value, such as `arguments[1].name`. Empty for the whole JSON.
     pub path: String,
     /// The message of serde, without line and column.
     pub message: String,
 }
 
 impl LocatedError {
-    /// Finds the wrong value in valid JSON whose deserialization failed.
-    pub fn new(json: &[u8], error: &serde_json::Error) -> Self {
+    pub(super) fn new(path: &Path, error: &serde_json::Error) -> Self {
         let message = match error.to_string() {
             // serde_json reports a number in the place of an enum as a syntax error.
             words if words.starts_with("expected value") => "invalid type: this value, expected a string".to_owned(),
@@ -29,12 +26,9 @@ impl LocatedError {
             words if error.is_data() => words,
             words => return Self { path: String::new(), message: words },
         };
-        let line = memchr::memchr_iter(b'\n', json).map(|end| end + 1);
-        let start = [0].into_iter().chain(line).nth(error.line().saturating_sub(1)).unwrap_or(json.len());
-        let end = start.saturating_add(error.column()).min(json.len());
         // Line and column are of no use to a reader who did not write the JSON.
         let message = message.rfind(" at line ").map_or(&*message, |end| &message[..end]).to_owned();
-        Self { path: path_of(&json[..end]), message }
+        Self { path: path_text(path), message }
     }
 
     /// Describes the error to a reader who knows JSON, but neither serde nor Rust.
@@ -70,50 +64,26 @@ fn shortened(words: &str) -> String {
     words.chars().take(HALF).chain(['…']).chain(words.chars().skip(length - HALF)).collect()
 }
 
-/// Deserializes a value.
+/// A path without the `.` that stands for the whole value.
+pub(super) fn path_text(path: &Path) -> String {
+    if path.iter().len() == 0 { String::new() } else { path.to_string() }
+}
+
+/// Deserializes JSON, and tracks the path, which takes time.
+///
+/// # Errors
+/// If the JSON has a different shape.
+pub fn from_slice<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, LocatedError> {
+    serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(json))
+        .map_err(|error| LocatedError::new(error.path(), error.inner()))
+}
+
+/// As [`from_slice`], from a value.
 ///
 /// # Errors
 /// If the value has a different shape.
 pub fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T, LocatedError> {
-    let text = value.to_string();
-    serde_json::from_slice(text.as_bytes()).map_err(|error| LocatedError::new(text.as_bytes(), &error))
-}
-
-/// The path of the value that the beginning of a JSON text ends with.
-fn path_of(mut text: &[u8]) -> String {
-    enum Segment {
-        Key(String),
-        Index(usize),
-    }
-    // The current element of each open array, and the current member of each open object.
-    let (mut open, mut string) = (Vec::new(), &b""[..]);
-    while let Some((&byte, rest)) = text.split_first() {
-        text = rest;
-        match byte {
-            b'"' => {
-                text = behind_string(rest);
-                string = &rest[..(rest.len() - text.len()).saturating_sub(1)];
-            }
-            b'{' => open.push(None),
-            b'[' => open.push(Some(Segment::Index(0))),
-            b'}' | b']' => drop(open.pop()),
-            b':' | b',' => match open.last_mut() {
-                Some(Some(Segment::Index(index))) => *index += 1,
-                Some(current) => *current = (byte == b':').then(|| Segment::Key(unescaped(string))),
-                None => {}
-            },
-            _ => {}
-        }
-    }
-    let mut path = String::new();
-    for segment in open.into_iter().flatten() {
-        match segment {
-            Segment::Key(key) if path.is_empty() => path = key,
-            Segment::Key(key) => path.extend([".", &key]),
-            Segment::Index(index) => path.extend(["[", &index.to_string(), "]"]),
-        }
-    }
-    path
+    serde_path_to_error::deserialize(value).map_err(|error| LocatedError::new(error.path(), error.inner()))
 }
 
 #[cfg(test)]
@@ -137,8 +107,7 @@ mod tests {
     fn an_unpaired_surrogate_is_named_with_its_path() {
         for escape in [r"\ud83d", r"\ud83dx", r"\ude00", r"\ud83d\n"] {
             let json = format!(r#"{{"a": [1, {{"n": "{escape}"}}]}}"#);
-            let error = serde_json::from_str::<Value>(&json).unwrap_err();
-            let described = LocatedError::new(json.as_bytes(), &error).describe();
+            let described = from_slice::<Value>(json.as_bytes()).unwrap_err().describe();
             assert_eq!(described, r"a[1].n: a string has an escaped surrogate (\ud800 to \udfff) without its pair");
         }
     }
@@ -156,8 +125,7 @@ mod tests {
         ] {
             assert_eq!(from_value::<Outer>(&value).unwrap_err().path, path, "{value}");
             let pretty = format!("{value:#}");
-            let error = serde_json::from_slice::<Outer>(pretty.as_bytes()).unwrap_err();
-            let located = LocatedError::new(pretty.as_bytes(), &error);
+            let located = from_slice::<Outer>(pretty.as_bytes()).unwrap_err();
             assert_eq!(located.path, path, "{pretty}");
             assert!(!located.message.contains(" at line "), "{}", located.message);
         }

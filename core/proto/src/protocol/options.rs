@@ -4,20 +4,17 @@
 //! member that is absent or `null` gets its default; an unknown member is an error.
 
 use super::{
-    RawJson,
     describe::{Described, ObjectDescription, Presence, Type, Unit},
     fault::Fault,
     known_names::unknown_name,
-    located,
+    located::LocatedError,
 };
 use serde::{
     Deserialize, Deserializer, Serialize,
-    de::{
-        DeserializeOwned, DeserializeSeed, Error, MapAccess, SeqAccess, Visitor,
-        value::{MapAccessDeserializer, SeqAccessDeserializer},
-    },
+    de::{DeserializeOwned, Error, MapAccess, Visitor},
 };
 use serde_json::Value;
+use serde_path_to_error::Track;
 use std::{borrow::Cow, fmt, marker::PhantomData, time::Duration};
 
 /// A struct of options.
@@ -41,14 +38,20 @@ pub trait Options: Default {
 /// # Errors
 /// If an option is unknown or its value invalid.
 pub fn read<'de, T: Options, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    read_over(T::default(), deserializer)
+    members(T::default(), deserializer)
 }
 
 /// Reads options over those of `base`, which are the defaults.
 ///
 /// # Errors
-/// As for [`read`].
-pub fn read_over<'de, T: Options, D: Deserializer<'de>>(base: T, deserializer: D) -> Result<T, D::Error> {
+/// As for [`read`]; the error has the path of the option.
+pub fn read_over<T: Options>(base: T, given: &Value) -> Result<T, Fault> {
+    let mut track = Track::new();
+    let options = members(base, serde_path_to_error::Deserializer::new(given, &mut track));
+    options.map_err(|error| Fault::of(Type::Model(T::OBJECT), given, LocatedError::new(&track.path(), &error)))
+}
+
+fn members<'de, T: Options, D: Deserializer<'de>>(base: T, deserializer: D) -> Result<T, D::Error> {
     struct Members<T>(T);
 
     impl<'de, T: Options> Visitor<'de> for Members<T> {
@@ -84,78 +87,6 @@ pub fn unknown<E: Error>(name: &str, of: &ObjectDescription) -> E {
 #[serde(transparent)]
 pub struct MemberName<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
-struct OptionSeed<T, F>(PhantomData<(T, F)>);
-
-impl<'de, T, F: JsonForm<T>> DeserializeSeed<'de> for OptionSeed<T, F> {
-    type Value = Option<T>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<T>, D::Error> {
-        let mut read = None;
-        deserializer.deserialize_any(CheckedValue(&mut |given| match located::from_value(given) {
-            Ok(Formed::<T, F>(value, _)) => {
-                read = Some(value);
-                Ok(())
-            }
-            Err(error) => Err(Fault::of(F::TYPE, given, error)),
-        }))?;
-        Ok(read)
-    }
-}
-
-/// Passes a value other than `null` to a check. The check is part of the visit, so that the error
-/// has the position of the value.
-struct CheckedValue<'a>(&'a mut dyn FnMut(&Value) -> Result<(), Fault>);
-
-impl CheckedValue<'_> {
-    fn check<E: Error>(self, value: impl Into<Value>) -> Result<(), E> {
-        (self.0)(&value.into()).map_err(E::custom)
-    }
-}
-
-impl<'de> Visitor<'de> for CheckedValue<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_none<E: Error>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
-        self.check(value)
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<(), E> {
-        self.check(value)
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<(), E> {
-        self.check(value)
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {
-        self.check(value)
-    }
-
-    fn visit_str<E: Error>(self, value: &str) -> Result<(), E> {
-        self.check(value)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<(), A::Error> {
-        self.check(Value::deserialize(SeqAccessDeserializer::new(items))?)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<(), A::Error> {
-        self.check(Value::deserialize(MapAccessDeserializer::new(members))?)
-    }
-}
-
 /// A JSON form of a type's values.
 pub trait JsonForm<T> {
     /// The type in JSON.
@@ -174,12 +105,12 @@ pub trait JsonForm<T> {
     /// Reads the next value of a map; `null` counts as absent.
     ///
     /// # Errors
-    /// If the value does not have this form; the error lists the allowed values.
+    /// If the value does not have this form.
     fn take<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Option<T>, A::Error>
     where
         Self: Sized,
     {
-        map.next_value_seed(OptionSeed::<T, Self>(PhantomData))
+        Ok(map.next_value::<Option<Formed<T, Self>>>()?.map(|Formed(value, _)| value))
     }
 
     /// Writes a value, to document a default.
@@ -288,28 +219,8 @@ impl JsonForm<u16> for PortNumber {
     }
 }
 
-/// JSON that is kept as it was written, such as numbers with more digits than a `f64` has.
-pub struct Unparsed;
-
-impl JsonForm<Option<RawJson>> for Unparsed {
-    const TYPE: Type = <Option<RawJson> as Described>::TYPE;
-
-    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
-        Option::deserialize(deserializer)
-    }
-
-    fn take<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Option<Option<RawJson>>, A::Error> {
-        map.next_value::<Option<RawJson>>().map(|given| given.map(Some))
-    }
-
-    fn write(value: &Option<RawJson>) -> Value {
-        <Plain as JsonForm<Option<RawJson>>>::write(value)
-    }
-}
-
 /// A value together with its JSON form.
-#[doc(hidden)]
-pub struct Formed<T, F>(pub T, PhantomData<F>);
+struct Formed<T, F>(T, PhantomData<F>);
 
 impl<'de, T, F: JsonForm<T>> Deserialize<'de> for Formed<T, F> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -373,7 +284,7 @@ macro_rules! options {
                 ];
                 static FIELDS: [FieldDescription; count(PARTS)] = joined(PARTS);
                 static OBJECT: ObjectDescription =
-                    ObjectDescription { name: stringify!($name), doc: &[$($doc),*], tag: None, fields: &FIELDS };
+                    ObjectDescription { name: stringify!($name), doc: &[$($doc),*], tag: None, fields: &FIELDS, open: false };
                 &OBJECT
             };
 
@@ -477,10 +388,7 @@ macro_rules! options {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::{
-        fault::prefixed,
-        model::{ElicitAction, Root},
-    };
+    use crate::protocol::model::{ElicitAction, Root};
     use serde_json::json;
     use std::collections::BTreeMap;
 
@@ -511,6 +419,8 @@ mod tests {
             page_size: usize => "pageSize" = 1000,
             /// A time.
             idle: Duration => "idleMs" as Millis = Duration::from_secs(5),
+            /// A port.
+            port: u16 => "port" as PortNumber = 1,
             /// A path.
             @into path: Option<String> => "path" as OrFalse = Some("/sse".into()),
             /// A name.
@@ -530,7 +440,7 @@ mod tests {
     }
 
     fn read(value: Value) -> Result<Outer, String> {
-        located::from_value(&value).map_err(|error| prefixed(&error.path, &error.message))
+        read_over(Outer::default(), &value).map_err(|fault| fault.to_string())
     }
 
     #[test]
@@ -549,11 +459,12 @@ mod tests {
     fn each_row_has_its_setter() {
         let set = Outer::default().with_page_size(2).with_idle(Duration::ZERO).with_path(None).with_hook(Some(1));
         let set = set.with_action(ElicitAction::Accept).with_inner(Inner::default().with_max_bytes(7));
-        let set = set.with_names(Vec::new()).with_lists(BTreeMap::new()).with_roots(None);
+        let set = set.with_names(Vec::new()).with_lists(BTreeMap::new()).with_roots(None).with_port(2);
         let inner = Inner { max_bytes: 7 };
         let action = ElicitAction::Accept;
         let rest = Outer::default();
-        let expected = Outer { page_size: 2, idle: Duration::ZERO, path: None, action, hook: Some(1), inner, ..rest };
+        let expected =
+            Outer { page_size: 2, idle: Duration::ZERO, port: 2, path: None, action, hook: Some(1), inner, ..rest };
         assert_eq!(set, expected);
         assert_eq!(set.with_path("/x".to_owned()).path.as_deref(), Some("/x"));
     }
@@ -581,9 +492,12 @@ mod tests {
             (json!({"pageSize": -3}), "pageSize: must be a non-negative integer, not -3"),
             (json!({"pageSize": 2.5}), "pageSize: must be a non-negative integer, not 2.5"),
             (json!({"idleMs": [1]}), "idleMs: must be a non-negative duration, not a list"),
+            (json!({"idleMs": -1}), "idleMs: must be a non-negative duration, not -1"),
+            (json!({"port": 70000}), "port: 70000 is not a valid port: the maximum is 65535"),
+            (json!({"port": -1, "action": "accept"}), "port: must be a non-negative integer, not -1"),
             (json!({"action": 3}), r#"action: must be "accept" or "decline" or "cancel", not 3"#),
             (json!({"action": "no"}), r#"action: must be "accept" or "decline" or "cancel", not "no""#),
-            (json!({"path": 3}), "path: 3 is neither a string nor false"),
+            (json!({"path": 3}), "path: must be a string or false, not 3"),
             (json!({"names": ["a", 3]}), "names[1]: must be a string, not 3"),
             (json!({"names": "a"}), r#"names: must be a list, not "a""#),
             (json!({"lists": {"a": "b"}}), r#"lists.a: must be a list, not "b""#),
@@ -605,10 +519,10 @@ mod tests {
         let fields = Outer::OBJECT.fields;
         assert_eq!(
             fields.iter().map(|field| field.json).collect::<Vec<_>>(),
-            ["pageSize", "idleMs", "path", "action", "names", "lists", "roots", "maxBytes"]
+            ["pageSize", "idleMs", "port", "path", "action", "names", "lists", "roots", "maxBytes"]
         );
         assert_eq!((fields[1].unit, fields[1].default.unwrap()()), (Some(Unit::Milliseconds), json!(5000)));
-        assert_eq!((fields[7].unit, fields[7].default.unwrap()()), (Some(Unit::Bytes), json!(4 << 20)));
-        assert_eq!((fields[0].limit, fields[7].limit), (None, Some(3)));
+        assert_eq!((fields[8].unit, fields[8].default.unwrap()()), (Some(Unit::Bytes), json!(4 << 20)));
+        assert_eq!((fields[0].limit, fields[8].limit), (None, Some(3)));
     }
 }

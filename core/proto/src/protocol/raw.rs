@@ -1,6 +1,6 @@
 //! Unparsed JSON.
 
-use super::{finite, located::LocatedError, surrogates};
+use super::{finite, located, surrogates};
 use bytes::Bytes;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -82,7 +82,8 @@ impl RawJson {
     /// As [`Self::parse`], but the error says which member is wrong and what was expected there.
     #[doc(hidden)]
     pub fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, String> {
-        self.parse().map_err(|error| LocatedError::new(&self.0, &error).describe())
+        // Tracking the path takes time, so it is only done after an error.
+        self.parse().or_else(|_| located::from_slice(&self.0).map_err(|error| error.describe()))
     }
 
     /// The JSON as bytes.

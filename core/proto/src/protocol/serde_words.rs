@@ -1,26 +1,5 @@
 //! Rewrites serde's error messages without Rust types.
 
-/// The beginnings of serde's error messages.
-const SERDE_PREFIXES: [&str; 8] = [
-    "invalid type: ",
-    "invalid value: ",
-    "invalid length ",
-    "unknown variant ",
-    "unknown field ",
-    "missing field ",
-    "duplicate field ",
-    "data did not match any variant",
-];
-
-pub(super) fn is_of_serde(words: &str) -> bool {
-    // Model objects prefix the name of the member being read.
-    let mut words = words;
-    while let Some((_, rest)) = words.strip_prefix('`').and_then(|rest| rest.split_once("`: ")) {
-        words = rest;
-    }
-    SERDE_PREFIXES.iter().any(|start| words.starts_with(start))
-}
-
 /// Rewrites serde's error messages without Rust types; others are unchanged.
 pub(super) fn reworded(words: &str) -> String {
     if let Some(rest) = words.strip_prefix("missing field ") {
@@ -76,10 +55,6 @@ fn range(of_rust: &str) -> Option<(i128, i128)> {
         "i64" => (i64::MIN.into(), i64::MAX.into()),
         _ => return None,
     })
-}
-
-pub(super) fn between_ticks(words: &str) -> Option<&str> {
-    words.strip_prefix('`')?.split_once('`').map(|(name, _)| name)
 }
 
 #[cfg(test)]

@@ -7,10 +7,13 @@ use super::{Channel, ChannelConnector};
 use super::{ChildCommand, ChildConnector};
 #[cfg(feature = "http-client")]
 use super::{HttpConnector, HttpEndpoint, config_file::is_file};
-#[cfg(all(feature = "auth", feature = "http-client"))]
-use crate::auth::{OAuth, OAuthOptions};
 #[cfg(feature = "server")]
 use crate::server::Server;
+#[cfg(all(feature = "auth", feature = "http-client"))]
+use crate::{
+    auth::{OAuth, OAuthOptions},
+    protocol::fault,
+};
 use crate::{
     client::{
         Client, ClientError, ClientOptions, ConfigError, Connector, GroupTarget, LinkFailure, ServerDefaults,
@@ -18,7 +21,6 @@ use crate::{
     },
     runtime::Runtime,
 };
-use serde::Deserialize as _;
 use serde_json::Value;
 use std::{
     borrow::Cow,
@@ -199,7 +201,7 @@ fn with_own_auth<'a>(entry: &ServerEntry, options: &'a ClientOptions) -> Result<
     let auth = match options.auth.as_ref().and_then(|auth| auth.for_server(given)) {
         Some(auth) => Some(auth.map_err(|error| ClientError::Invalid(error.0))?),
         None => {
-            let own = OAuthOptions::deserialize(given).map_err(|error| invalid(&error))?;
+            let own: OAuthOptions = fault::read(given).map_err(|fault| invalid(&fault))?;
             OAuth::new(own).map_err(|error| ClientError::Invalid(error.in_json()))?.into()
         }
     };

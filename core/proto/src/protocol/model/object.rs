@@ -75,6 +75,7 @@ macro_rules! json_object {
                         span: json_object!(@span $($since $($until)?)?),
                         ..FieldDescription::EMPTY
                     },)*],
+                    open: true,
                 };
                 Type::Model(&OBJECT)
             };

@@ -8,6 +8,7 @@ use crate::{
     auth::{Algorithm, AuthOptionError},
     protocol::{
         describe::Type,
+        fault::{self, Fault},
         options::{JsonForm, Millis, Options, read_over},
         scope::is_scope,
     },
@@ -255,8 +256,8 @@ impl OAuthOptions {
 
     /// The options for one server, from the JSON of a configuration entry. They identify the client
     /// at that server; credential storage and user interaction are unchanged.
-    pub(super) fn for_server(&self, given: &Value) -> Result<Self, serde_json::Error> {
-        let own = Self::deserialize(given)?;
+    pub(super) fn for_server(&self, given: &Value) -> Result<Self, Fault> {
+        let own: Self = fault::read(given)?;
         if own.token.is_some() {
             return Ok(own);
         }

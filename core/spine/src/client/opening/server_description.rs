@@ -41,6 +41,7 @@ static OPENED: ObjectDescription = ObjectDescription {
         FieldDescription { json: "instructions", ty: Type::String, ..FieldDescription::EMPTY },
         FieldDescription { json: "_meta", ty: Type::Model(&META), ..FieldDescription::EMPTY },
     ],
+    open: true,
 };
 
 static META: ObjectDescription = ObjectDescription {
@@ -48,6 +49,7 @@ static META: ObjectDescription = ObjectDescription {
     doc: &[],
     tag: None,
     fields: &[FieldDescription { json: meta::SERVER_INFO, ty: Implementation::TYPE, ..FieldDescription::EMPTY }],
+    open: true,
 };
 
 const CAPABILITIES: &str = "capabilities";

@@ -3,9 +3,8 @@
 use super::{access_options::AccessOptions, register_error::RegisterError};
 use crate::protocol::{
     describe::{Described, Type},
-    fault::Fault,
+    fault,
     known_names::nearest,
-    located::LocatedError,
     options::Options,
 };
 use serde::de::DeserializeOwned;
@@ -24,13 +23,8 @@ pub(super) fn read<T: Described + DeserializeOwned, O: Options>(
     access: &AccessOptions,
 ) -> Result<T, RegisterError> {
     let wrong = |problem: String| RegisterError(format!("{kind} {name}: {problem}"));
-    let model = T::deserialize(descriptor).map_err(|error| {
-        let error = LocatedError { path: String::new(), message: error.to_string() };
-        let fault = Fault::of(T::TYPE, descriptor, error).to_string();
-        wrong(match fault.strip_prefix('.') {
-            Some(fault) => fault.to_owned(),
-            None => format!("the descriptor: {fault}"),
-        })
+    let model = fault::read(descriptor).map_err(|fault| {
+        wrong(if fault.path.is_empty() { format!("the descriptor: {fault}") } else { fault.to_string() })
     })?;
     check_members::<T, O>(&kind.to_lowercase(), name, descriptor)?;
     access.check().map_err(wrong)?;

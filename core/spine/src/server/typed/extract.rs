@@ -2,7 +2,7 @@
 
 use super::derived_schema::root_schema;
 use crate::{
-    protocol::{RawJson, integers, located::LocatedError, model::CompleteParams},
+    protocol::{RawJson, integers, model::CompleteParams},
     server::{Context, ToolError},
 };
 use schemars::JsonSchema;
@@ -205,20 +205,8 @@ fn read<T: DeserializeOwned>(arguments: &RawJson) -> Result<T, ToolError> {
     arguments.parse().or_else(|_| {
         let integers = arguments.parse().map(integers::without_fractions);
         let arguments = integers.and_then(|value| RawJson::from_value(&value)).unwrap_or_else(|_| arguments.clone());
-        arguments.parse().map_err(|error| described::<T>(&arguments, &error))
+        arguments.read().map_err(ToolError::invalid_arguments)
     })
-}
-
-fn described<T: DeserializeOwned>(arguments: &RawJson, error: &serde_json::Error) -> ToolError {
-    let mut located = LocatedError::new(arguments.as_bytes(), error);
-    // The position of an error from `try_from` or `deserialize_with` can be that of the object
-    // around the member. Tracking the path is slow, so it is only done after an error.
-    let mut again = serde_json::Deserializer::from_slice(arguments.as_bytes());
-    if let Err(tracked) = serde_path_to_error::deserialize::<_, T>(&mut again) {
-        let path = tracked.path().to_string();
-        located.path = if path == "." { String::new() } else { path };
-    }
-    ToolError::invalid_arguments(located.describe())
 }
 
 /// Extracts the argument to complete.
