@@ -23,6 +23,7 @@ extern crate self as trunkline_core;
 
 #[cfg(feature = "auth")]
 pub mod auth;
+mod backoff;
 mod boxed_task;
 #[cfg(feature = "bridge")]
 #[doc(hidden)]

@@ -1,7 +1,7 @@
 //! Adds deadlines to a store and fails fast while it is unavailable.
 
 use super::{LogEntry, Store, StoreError, StoreErrorKind, StoreTask, Waiting};
-use crate::{engine::later, on_drop::OnDrop, race, runtime::Runtime, sync::Mutex};
+use crate::{backoff::Backoff, engine::later, on_drop::OnDrop, race, runtime::Runtime, sync::Mutex};
 use std::{
     future::{Future, ready},
     panic::{AssertUnwindSafe, catch_unwind},
@@ -14,9 +14,8 @@ use std::{
 
 /// Maximum key length in bytes.
 const MAX_KEY: usize = 512;
-/// The wait after a failure of the store; each further failure doubles it.
-pub(super) const INITIAL_BACKOFF: Duration = Duration::from_millis(100);
-const MAX_BACKOFF: Duration = Duration::from_secs(5);
+/// The wait after a failure of the store.
+pub(super) const BACKOFF: Backoff = Backoff { first: Duration::from_millis(100), longest: Duration::from_secs(5) };
 /// How often entries are looked for if the store itself does not wait for them.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 const PANICKED: &str = "it panicked";
@@ -44,7 +43,8 @@ pub struct StoreGuard {
 
 struct Away {
     error: StoreError,
-    pause: Duration,
+    /// Number of failed retries.
+    retries: u32,
     /// When the next call may try the store again.
     again: Instant,
 }
@@ -126,7 +126,7 @@ impl StoreGuard {
             return Err(away.error.clone());
         }
         // Other calls keep failing until this one completes.
-        away.again = later(now, away.pause.max(self.deadline));
+        away.again = later(now, BACKOFF.after(away.retries).max(self.deadline));
         Ok(true)
     }
 
@@ -152,12 +152,12 @@ impl StoreGuard {
             // Concurrent failures count once.
             (Some(_), Some(_)) if !is_trial => {}
             (Some(error), away) => {
-                let pause = away.as_ref().map_or(INITIAL_BACKOFF, |away| (away.pause * 2).min(MAX_BACKOFF));
+                let retries = away.as_ref().map_or(0, |away| away.retries.saturating_add(1));
                 if away.is_none() {
                     tracing::warn!(target: "trunkline::store", "{error}");
                 }
-                let again = later(self.runtime.now(), pause);
-                *current = Some(Away { error: error.clone(), pause, again });
+                let again = later(self.runtime.now(), BACKOFF.after(retries));
+                *current = Some(Away { error: error.clone(), retries, again });
             }
             (None, Some(_)) => {
                 *current = None;
@@ -254,12 +254,12 @@ mod tests {
         for _ in 0..1000 {
             assert_eq!(guard.get("a").await.unwrap_err(), error);
         }
-        assert!(begin.elapsed() < INITIAL_BACKOFF, "at once");
+        assert!(begin.elapsed() < BACKOFF.first, "at once");
         assert_eq!(sleeper.calls(), calls, "the store has peace");
         assert_eq!(guard.errors(), 1001);
         assert_eq!(guard.failure(), Some(error));
         sleeper.set(None);
-        tokio::time::sleep(INITIAL_BACKOFF).await;
+        tokio::time::sleep(BACKOFF.first).await;
         assert_eq!(guard.get("a").await.unwrap().as_deref(), Some("1"));
         assert_eq!(guard.failure(), None);
     }
@@ -271,7 +271,7 @@ mod tests {
         // Concurrent failures count once.
         let (one, other) = tokio::join!(guard.get("a"), guard.get("b"));
         assert!(one.is_err() && other.is_err());
-        tokio::time::sleep(INITIAL_BACKOFF).await;
+        tokio::time::sleep(BACKOFF.first).await;
         let calls = sleeper.calls();
         let trial = tokio::spawn(guard.get("a"));
         for _ in 0..10 {
@@ -280,9 +280,9 @@ mod tests {
         assert_eq!(sleeper.calls(), calls + 1);
         assert!(trial.await.unwrap().is_err());
         sleeper.set(None);
-        tokio::time::sleep(INITIAL_BACKOFF).await;
+        tokio::time::sleep(BACKOFF.first).await;
         assert!(guard.get("a").await.is_err(), "the pause doubles");
-        tokio::time::sleep(INITIAL_BACKOFF).await;
+        tokio::time::sleep(BACKOFF.first).await;
         assert_eq!(guard.get("a").await.unwrap(), None);
     }
 
@@ -291,7 +291,7 @@ mod tests {
         let (sleeper, guard) = guarded();
         sleeper.set_away(true);
         assert!(guard.get("a").await.is_err());
-        tokio::time::sleep(INITIAL_BACKOFF).await;
+        tokio::time::sleep(BACKOFF.first).await;
         sleeper.set(None);
         // One that was never awaited, as that of a client that has disconnected.
         drop(guard.get("a"));
@@ -305,7 +305,7 @@ mod tests {
         sleeper.set_away(true);
         assert!(guard.get("a").await.is_err());
         sleeper.set(None);
-        tokio::time::sleep(INITIAL_BACKOFF).await;
+        tokio::time::sleep(BACKOFF.first).await;
         let reading = tokio::spawn(guard.read("l", 0, 1, MINUTE));
         tokio::time::sleep(CALL_TIMEOUT / 10).await;
         assert_eq!(guard.get("a").await.unwrap(), None);
@@ -341,7 +341,7 @@ mod tests {
     async fn a_store_that_panics_is_not_available() {
         let guard = StoreGuard::new(Arc::new(Broken), "test:", TokioRuntime::current(), CALL_TIMEOUT);
         assert_eq!(guard.get("a").await.unwrap_err().to_string(), "The store test: is not available: it panicked");
-        tokio::time::sleep(INITIAL_BACKOFF).await;
+        tokio::time::sleep(BACKOFF.first).await;
         assert_eq!(guard.read("l", 0, 1, MINUTE).await.unwrap_err().problem, "it panicked");
     }
 

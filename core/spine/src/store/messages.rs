@@ -1,6 +1,6 @@
 //! Messages between workers, in logs of a store.
 
-use super::{LogEntry, Store, StoreError, StoreErrorKind, StoreGuard, circuit_breaker::INITIAL_BACKOFF};
+use super::{LogEntry, Store, StoreError, StoreErrorKind, StoreGuard, circuit_breaker::BACKOFF};
 use crate::{engine::later, random};
 use std::{
     sync::{Arc, Weak},
@@ -91,7 +91,7 @@ impl StoreGuard {
                     }
                 }
                 if is_away {
-                    store.runtime.sleep_until(later(store.runtime.now(), INITIAL_BACKOFF)).await;
+                    store.runtime.sleep_until(later(store.runtime.now(), BACKOFF.first)).await;
                 }
             }
         }));

@@ -1,14 +1,13 @@
 //! Reconnect state.
 
-use crate::client::LinkMessage;
+use crate::{backoff::Backoff, client::LinkMessage};
 use std::{
     hash::{BuildHasher, RandomState},
     time::{Duration, Instant},
 };
 
-/// The wait before reconnecting, if the last connection was short-lived; doubled each time.
-const INITIAL_BACKOFF: Duration = Duration::from_millis(100);
-const MAX_BACKOFF: Duration = Duration::from_secs(10);
+/// The wait before reconnecting, if the last connection was short-lived.
+const BACKOFF: Backoff = Backoff { first: Duration::from_millis(100), longest: Duration::from_secs(10) };
 /// After a connection that lasted this long, reconnect without backoff.
 const MIN_STABLE_TIME: Duration = Duration::from_secs(10);
 
@@ -54,10 +53,11 @@ impl Reconnecting {
     /// The backoff before the next attempt: none after the first loss; with jitter, so that many
     /// clients don't reconnect at the same moment.
     fn pause(&self) -> Duration {
-        let Some(doublings) = self.bad.checked_sub(2) else { return Duration::ZERO };
-        let pause = INITIAL_BACKOFF.saturating_mul(1 << doublings.min(16)).min(MAX_BACKOFF);
+        let Some(earlier) = self.bad.checked_sub(2) else { return Duration::ZERO };
         // Random enough: each `RandomState` differs.
-        pause.mul_f64(0.5 + f64::from(RandomState::new().hash_one(0_u8) as u16) / f64::from(u16::MAX) / 2.0)
+        BACKOFF
+            .after(earlier)
+            .mul_f64(0.5 + f64::from(RandomState::new().hash_one(0_u8) as u16) / f64::from(u16::MAX) / 2.0)
     }
 }
 
@@ -74,7 +74,7 @@ mod tests {
             state.made(at(loss));
             state.lost(at(loss));
             let pause = state.pause();
-            let full = Duration::from_millis(50 << loss).min(MAX_BACKOFF);
+            let full = Duration::from_millis(50 << loss).min(BACKOFF.longest);
             if loss == 0 {
                 assert_eq!(pause, Duration::ZERO);
             } else {

@@ -2,6 +2,7 @@
 
 use super::open_subscriptions::{ChangeReceiver, SubscriptionEntry};
 use crate::{
+    backoff::Backoff,
     client::{
         Client, ClientCall, ClientError, ClientEvents, ErrorKind, RequestOptions, ServerDescription,
         calls::reply_to::{CallReceiver, ReplyTo},
@@ -24,9 +25,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The wait before a lost stream is reopened; doubled with each attempt.
-pub(super) const INITIAL_BACKOFF: Duration = Duration::from_millis(500);
-pub(super) const MAX_BACKOFF: Duration = Duration::from_secs(30);
+/// The wait before a lost stream is reopened.
+pub(super) const BACKOFF: Backoff = Backoff { first: Duration::from_millis(500), longest: Duration::from_secs(30) };
 /// How long opening the connection waits for the server to acknowledge the stream of
 /// `ClientOptions::listen`.
 const ACKNOWLEDGE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -135,8 +135,7 @@ impl SubscriptionEntry {
     fn next_pause(&self) -> Duration {
         let mut listening = self.listening.lock();
         listening.attempts += 1;
-        let doubled = 2u32.saturating_pow(listening.attempts - 1);
-        INITIAL_BACKOFF.saturating_mul(doubled).min(MAX_BACKOFF)
+        BACKOFF.after(listening.attempts - 1)
     }
 }
 
@@ -162,7 +161,7 @@ impl ReplyTo for ListenStream {
         match outcome.err() {
             Some(ClientError::Closed | ClientError::Cancelled) => {}
             error if is_lost && client.check_open().is_ok() => {
-                if client.runtime.now().saturating_duration_since(*since) > MAX_BACKOFF {
+                if client.runtime.now().saturating_duration_since(*since) > BACKOFF.longest {
                     self.entry.listening.lock().attempts = 0;
                 }
                 let error = error.as_ref().map(tracing::field::display);

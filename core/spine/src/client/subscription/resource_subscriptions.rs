@@ -2,7 +2,7 @@
 //! many subscriptions name it.
 
 use super::{
-    listening::{INITIAL_BACKOFF, MAX_BACKOFF, may_pass},
+    listening::{BACKOFF, may_pass},
     open_subscriptions::SubscriptionEntry,
 };
 use crate::{
@@ -101,7 +101,7 @@ impl ClientInner {
     fn reconcile_later(self: &Arc<Self>, uri: &str, failing: Duration) {
         let (client, runtime, uri) = (Arc::downgrade(self), Arc::clone(&self.runtime), uri.to_owned());
         self.runtime.spawn(Box::pin(async move {
-            runtime.sleep_until(later(runtime.now(), failing.clamp(INITIAL_BACKOFF, MAX_BACKOFF))).await;
+            runtime.sleep_until(later(runtime.now(), failing.clamp(BACKOFF.first, BACKOFF.longest))).await;
             let Some(client) = client.upgrade() else { return };
             if let Some(in_use) = client.subscriptions.uses.lock().get_mut(&uri) {
                 in_use.busy = false;

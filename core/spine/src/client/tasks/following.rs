@@ -7,6 +7,7 @@ use super::{
     task_state::{ClientTaskState, Handle},
 };
 use crate::{
+    backoff::Backoff,
     client::{Client, ClientError, ErrorKind, InputRequired, RequestOptions, calls::odd_results::usable},
     engine::later,
     protocol::{
@@ -32,8 +33,8 @@ const DEFAULT_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Bounds of what a server requests (TSK-25, TKX-15).
 const MIN_POLL_INTERVAL: Duration = Duration::from_millis(20);
 const MAX_POLL_INTERVAL: Duration = Duration::from_secs(3600);
-/// The wait after a failed poll doubles with each failure.
-const MAX_BACKOFF: Duration = Duration::from_secs(30);
+/// The wait after a failed poll.
+const BACKOFF: Backoff = Backoff { first: Duration::from_millis(500), longest: Duration::from_secs(30) };
 
 /// The polling loop of a task.
 pub(super) struct Following {
@@ -218,7 +219,7 @@ impl Following {
     /// Waits until the next poll, or until something happens.
     async fn pause(&mut self) -> Woken {
         let pause = match self.failing {
-            Some((_, times)) => self.interval().max(Duration::from_millis(250 << times.min(7)).min(MAX_BACKOFF)),
+            Some((_, times)) => self.interval().max(BACKOFF.after(times - 1)),
             None => self.interval(),
         };
         let runtime = Arc::clone(&self.client.inner.runtime);

@@ -1,10 +1,13 @@
 //! The GET stream of a legacy session, for messages that belong to no request (HTTP-30, HTTP-31).
 
 use super::{authorized::EndpointRequest, http_failure, http_link::LinkContext, stream_pauses::StreamPauses};
-use crate::http::{
-    content::{self, EVENT_STREAM},
-    event_stream::{EventStream, MAX_RETRY_DELAY},
-    headers,
+use crate::{
+    backoff::Backoff,
+    http::{
+        content::{self, EVENT_STREAM},
+        event_stream::{EventStream, MAX_RETRY_DELAY},
+        headers,
+    },
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
 use std::{
@@ -12,8 +15,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The wait before a stream is reopened; doubled each time.
-pub(super) const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
+/// The wait before a stream is reopened.
+pub(super) const BACKOFF: Backoff = Backoff { first: Duration::from_secs(1), longest: MAX_RETRY_DELAY };
 
 /// How a stream ended.
 enum StreamEnd {
@@ -31,15 +34,15 @@ enum StreamEnd {
 impl LinkContext {
     /// Keeps the stream open while the link exists. Does nothing if the server has no such stream.
     pub(super) async fn stream(self: Arc<Self>, mut headers: HeaderMap) {
-        let (mut pause, mut pauses, mut was_open) = (INITIAL_BACKOFF, StreamPauses::default(), false);
+        let (mut delays, mut pauses, mut was_open) = (0, StreamPauses::default(), false);
         loop {
             let opened = Instant::now();
             let end = self.read_stream(headers.clone(), was_open).await;
             // Proxies may cut streams that have been idle for less than a minute.
             if opened.elapsed() > MAX_RETRY_DELAY {
-                pause = INITIAL_BACKOFF;
+                delays = 0;
             }
-            let mut wait = pause;
+            let mut wait = BACKOFF.after(delays);
             was_open |= matches!(end, StreamEnd::Over(_) | StreamEnd::TooLarge);
             match end {
                 // Events after that one are lost, but later ones can still be received.
@@ -57,14 +60,14 @@ impl LinkContext {
                 StreamEnd::Unreachable => {}
                 StreamEnd::Over(stream) => {
                     // HTTP-28, HTTP-38
-                    wait = pauses.after(&stream).unwrap_or(pause);
+                    wait = pauses.after(&stream).unwrap_or(wait);
                     if let Some(id) = stream.last_id().and_then(|id| HeaderValue::from_str(id).ok()) {
                         headers.insert(headers::LAST_EVENT_ID, id);
                     }
                 }
             }
             tokio::time::sleep(wait).await;
-            pause = (pause * 2).min(MAX_RETRY_DELAY);
+            delays = delays.saturating_add(1);
         }
     }
 

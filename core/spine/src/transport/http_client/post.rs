@@ -2,7 +2,7 @@
 
 use super::{
     authorized::{EndpointRequest, offered},
-    get_stream::{INITIAL_BACKOFF, may_pass},
+    get_stream::{BACKOFF, may_pass},
     heads,
     http_failure::{self, AnswerHead, HttpTarget},
     http_link::LinkContext,
@@ -191,7 +191,7 @@ impl LinkContext {
                 PostEnd::Answered => return Ok(()),
                 PostEnd::Early(broke) => broke,
             };
-            let pause = pauses.after(&stream).unwrap_or(INITIAL_BACKOFF);
+            let pause = pauses.after(&stream).unwrap_or(BACKOFF.first);
             response = match self.resume(&mut stream, request, session.as_ref(), pause).await {
                 Some(resumed) => resumed,
                 None => return broke.map_or(Ok(()), Err),
@@ -251,7 +251,7 @@ impl LinkContext {
                 }
                 Ok(refused) if !may_pass(refused.status(), true) => return None,
                 // The server may be restarting.
-                Ok(_) | Err(_) => pause = INITIAL_BACKOFF.max(pause * 2),
+                Ok(_) | Err(_) => pause = BACKOFF.first.max(pause * 2),
             }
         }
         None

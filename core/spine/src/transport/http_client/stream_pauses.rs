@@ -1,6 +1,9 @@
 //! Delays before a stream is reopened.
 
-use crate::http::event_stream::{EventStream, MAX_RETRY_DELAY};
+use crate::{
+    backoff::Backoff,
+    http::event_stream::{EventStream, MAX_RETRY_DELAY},
+};
 use std::time::Duration;
 
 /// If a server asks for less than this and sends nothing, the delay grows each time.
@@ -22,8 +25,7 @@ impl StreamPauses {
             return Some(retry);
         }
         // The first two are normal: one to prime the stream, and one that found nothing yet.
-        let doublings = self.barren.saturating_sub(2).min(16);
-        Some(retry.saturating_mul(1 << doublings).min(MAX_RETRY_DELAY))
+        Some(Backoff { first: retry, longest: MAX_RETRY_DELAY }.after(self.barren.saturating_sub(2)))
     }
 }
 
