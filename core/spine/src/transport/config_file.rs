@@ -1,19 +1,18 @@
 //! Configuration files, with the environment of this process.
 
-use crate::client::{
-    ConfigError, ServerEntry, ServersConfig,
-    config::{HOME, json},
-};
+#[cfg(feature = "config-files")]
+use crate::client::config::json;
+use crate::client::{ConfigError, ServerEntry, ServersConfig, config::HOME};
 use serde_json::Value;
+use std::{collections::BTreeMap, env, path::Path};
+#[cfg(feature = "config-files")]
 use std::{
-    collections::BTreeMap,
-    env,
     fs::File,
     io::{self, Read},
-    path::Path,
 };
 
 /// More than any configuration needs, so that a wrong file is detected early.
+#[cfg(feature = "config-files")]
 const MAX_BYTES: u64 = 4 << 20;
 /// The environment variable with the user's directory.
 const HOME_VARIABLE: &str = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
@@ -125,12 +124,15 @@ pub(super) fn is_file(target: &str) -> bool {
     json && !target.contains("://") && !target.starts_with("unix:")
 }
 
+#[cfg(not(feature = "config-files"))]
+fn json_file(path: &Path) -> Result<Value, ConfigError> {
+    let problem = "cannot be read: enable the feature `config-files` of the crate trunkline";
+    Err(ConfigError::new(path.display().to_string(), problem.to_owned()))
+}
+
+#[cfg(feature = "config-files")]
 fn json_file(path: &Path) -> Result<Value, ConfigError> {
     let failed = |problem: String| ConfigError::new(path.display().to_string(), problem);
-    if cfg!(not(feature = "config-files")) {
-        let problem = "cannot be read: enable the feature `config-files` of the crate trunkline";
-        return Err(failed(problem.to_owned()));
-    }
     let mut text = Vec::new();
     let read = open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut text));
     read.map_err(|error| failed(format!("cannot be read: {error}")))?;
@@ -141,9 +143,10 @@ fn json_file(path: &Path) -> Result<Value, ConfigError> {
 }
 
 /// Opens a regular file. A pipe in its place must not block the thread.
+#[cfg(feature = "config-files")]
 fn open(path: &Path) -> io::Result<File> {
     let mut options = File::options();
-    #[cfg(all(unix, feature = "config-files"))]
+    #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
     let file = options.read(true).open(path)?;
     match file.metadata()?.is_file() {

@@ -5,12 +5,14 @@ mod auth;
 mod config_error;
 mod defaults;
 mod placeholders;
+#[cfg(feature = "config-files")]
 mod relaxed;
 mod server_entry;
 
 pub use config_error::ConfigError;
 pub use defaults::ServerDefaults;
 pub(crate) use placeholders::HOME;
+#[cfg(feature = "config-files")]
 pub(crate) use relaxed::json;
 pub use server_entry::ServerEntry;
 

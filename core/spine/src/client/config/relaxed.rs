@@ -1,61 +1,30 @@
 //! Lenient parsing of configuration files: JSON with comments and trailing commas.
 
+use jsonc_parser::ParseOptions;
 use serde_json::Value;
 
-/// Parses JSON that may have a byte order mark, comments and trailing commas. Line and column
-/// numbers in errors refer to the file.
-pub(crate) fn json(text: &[u8]) -> serde_json::Result<Value> {
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    serde_json::from_slice(text).or_else(|_| serde_json::from_slice(&plain(text)))
-}
+/// The extensions that hosts write, and no others.
+const OPTIONS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
 
-/// Replaces comments and trailing commas with spaces.
-fn plain(text: &[u8]) -> Vec<u8> {
-    let mut plain = text.to_vec();
-    // The last comma after a value, if nothing follows it yet, and the byte before it.
-    let (mut at, mut comma, mut last) = (0, None, b'[');
-    while let Some(&byte) = text.get(at) {
-        let rest = &text[at..];
-        let length = match byte {
-            b'"' => string(rest),
-            b'/' if rest.starts_with(b"//") => rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len()),
-            b'/' if rest.starts_with(b"/*") => {
-                rest[2..].windows(2).position(|end| end == b"*/").map_or(rest.len(), |end| end + 4)
-            }
-            _ => 1,
-        };
-        match byte {
-            b'/' if length > 1 => {
-                plain[at..at + length].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
-            }
-            b']' | b'}' => {
-                if let Some(comma) = comma.take() {
-                    plain[comma] = b' ';
-                }
-            }
-            b',' => comma = (!matches!(last, b'[' | b'{' | b',')).then_some(at),
-            byte if byte.is_ascii_whitespace() => {}
-            _ => comma = None,
-        }
-        if !(byte.is_ascii_whitespace() || byte == b'/' && length > 1) {
-            last = byte;
-        }
-        at += length;
-    }
-    plain
-}
-
-/// The length of the string literal at the start of `text`.
-fn string(text: &[u8]) -> usize {
-    let mut at = 1;
-    while let Some(byte) = text.get(at) {
-        match byte {
-            b'\\' => at += 2,
-            b'"' => return at + 1,
-            _ => at += 1,
-        }
-    }
-    text.len()
+/// Parses JSON that may have a byte order mark, comments and trailing commas.
+///
+/// # Errors
+/// The problem, with line and column.
+pub(crate) fn json(text: &[u8]) -> Result<Value, String> {
+    let text = str::from_utf8(text).map_err(|error| error.to_string())?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    jsonc_parser::parse_to_serde_value(text, &OPTIONS).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
@@ -79,8 +48,16 @@ mod tests {
             ("[1 /* ", "line 1"),
             ("[\"a", "line 1"),
             ("[\"\\", "line 1"),
+            ("{'a': 1}", "line 1"),
+            ("{a: 1}", "line 1"),
+            ("[0x1]", "line 1"),
+            ("[1 2]", "line 1"),
+            ("[+1]", "line 1"),
+            ("[.5]", "line 1"),
+            ("[NaN]", "line 1"),
+            ("[1] 2", "line 1"),
         ] {
-            let error = read(text.as_bytes()).unwrap_err().to_string();
+            let error = read(text.as_bytes()).unwrap_err();
             assert!(error.contains(place), "{text}: {error}");
         }
     }
