@@ -35,6 +35,10 @@ pub(crate) struct Entry {
     pub(crate) title: &'static str,
     /// The info strings of its code blocks in Markdown.
     pub(crate) fences: &'static [&'static str],
+    /// The pages in `docs` for its users alone.
+    pub(crate) pages: &'static [&'static str],
+    /// A word of its programs, and the line below those that have it.
+    pub(crate) note: Option<(&'static str, &'static str)>,
 
     /// The source directories of its crates, which are checked for import cycles.
     pub(crate) crates: &'static [&'static str],
@@ -118,6 +122,14 @@ impl Language {
         Self::ALL.into_iter().chain(Self::BY_NAME)
     }
 
+    /// All languages as pages list them, with those first that most readers look for.
+    pub(crate) fn listed() -> Vec<Self> {
+        const FIRST: [&str; 2] = ["python", "node"];
+        let mut languages: Vec<Self> = Self::known().collect();
+        languages.sort_by_key(|language| FIRST.iter().position(|name| *name == language.name).unwrap_or(FIRST.len()));
+        languages
+    }
+
     /// Languages of `ALL` whose toolchain is installed or could be.
     pub(crate) fn available() -> &'static [Self] {
         static FOUND: OnceLock<Vec<Language>> = OnceLock::new();
@@ -150,6 +162,12 @@ impl Language {
                 bail!("there is no language {name:?}; there are {}", names.join(", "))
             }
         }
+    }
+
+    /// The language that a page is about, if it is about one.
+    pub(crate) fn of_page(page: &str) -> Option<Self> {
+        let page = page.strip_prefix("docs/")?;
+        Self::known().find(|language| language.pages.contains(&page))
     }
 
     /// The language of a program in `examples`. `examples/cgo` belongs to C, as that of Lua does.

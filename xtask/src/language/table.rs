@@ -14,6 +14,8 @@ const PLAIN: Entry = Entry {
     name: "",
     title: "",
     fences: &[],
+    pages: &[],
+    note: None,
     crates: &[],
     package: None,
     modules: None,
@@ -43,6 +45,7 @@ pub(super) static RUST: Entry = Entry {
     name: "rust",
     title: "Rust",
     fences: &["rust", "rs"],
+    pages: &["tutorial-rust.md", "migrate-rmcp.md"],
     crates: &[
         "core/proto/src",
         "core/spine/src",
@@ -90,6 +93,7 @@ pub(super) static PYTHON: Entry = Entry {
     name: "python",
     title: "Python",
     fences: &["python", "py"],
+    pages: &["tutorial-python.md", "migrate-fastmcp.md", "migrate-mcp.md"],
     crates: &["bindings-python/src"],
     package: Some("bindings-python/python/trunkline"),
     modules: Some("bindings-python/python/trunkline/_internal"),
@@ -129,6 +133,11 @@ pub(super) static NODE: Entry = Entry {
     name: "node",
     title: "Node.js",
     fences: &["ts", "js", "mjs", "javascript"],
+    pages: &["tutorial-node.md", "deploying-node.md", "migrate-typescript-sdk.md"],
+    note: Some((
+        "await using",
+        "With Node.js 20 and 22, `await using` needs [a compiler option](tutorial-node.md#compile).",
+    )),
     crates: &["bindings-node/native"],
     package: Some("bindings-node/src"),
     modules: Some("bindings-node/src"),
@@ -173,6 +182,7 @@ pub(super) static C: Entry = Entry {
     name: "c",
     title: "C",
     fences: &["c", "cpp"],
+    pages: &["tutorial-c.md", "c-functions.md", "own-bindings.md"],
     crates: &["bindings-c/src"],
     modules: Some("bindings-c/src"),
     tests: TestSyntax {
@@ -203,6 +213,7 @@ pub(super) static GO: Entry = Entry {
     name: "go",
     title: "Go",
     fences: &["go"],
+    pages: &["tutorial-go.md", "migrate-go-sdk.md"],
     tests: TestSyntax {
         is_file: |name, _| name.ends_with("_test.go"),
         functions: &["func ", "type "],
@@ -240,6 +251,7 @@ pub(super) static KOTLIN: Entry = Entry {
     name: "kotlin",
     title: "Kotlin",
     fences: &["kotlin"],
+    pages: &["tutorial-kotlin.md", "migrate-kotlin-sdk.md"],
     tests: TestSyntax {
         is_file: |name, _| name.ends_with("Test.kt"),
         above: &["//", "/**", "*", "@Test"],
@@ -293,6 +305,7 @@ pub(super) static JAVA: Entry = Entry {
     name: "java",
     title: "Java",
     fences: &["java"],
+    pages: &["tutorial-java.md", "migrate-java-sdk.md"],
     tests: TestSyntax {
         is_file: |name, _| name.ends_with("Test.java"),
         above: &["//", "/**", "*", "@Test"],
@@ -354,6 +367,7 @@ pub(super) static RUBY: Entry = Entry {
     name: "ruby",
     title: "Ruby",
     fences: &["ruby", "rb"],
+    pages: &["tutorial-ruby.md", "migrate-ruby-mcp.md"],
     crates: &["bindings-uniffi/native"],
     modules: Some("bindings-uniffi/ruby/lib/trunkline"),
     tests: TestSyntax {
@@ -388,6 +402,7 @@ pub(super) static SWIFT: Entry = Entry {
     name: "swift",
     title: "Swift",
     fences: &["swift"],
+    pages: &["tutorial-swift.md", "migrate-swift-sdk.md"],
     tests: TestSyntax {
         is_file: |name, _| name.ends_with("Tests.swift"),
         above: &["//", "@Test"],

@@ -3,8 +3,6 @@
 
 use anyhow::Result;
 
-use super::markup::title;
-
 pub(crate) struct Block {
     pub(crate) language: String,
     pub(crate) file: Option<String>,
@@ -14,6 +12,13 @@ pub(crate) struct Block {
     pub(crate) last: usize,
     /// Its lines without the fences.
     pub(crate) text: String,
+}
+
+impl Block {
+    pub(super) fn push_to(&self, text: &mut String) {
+        let file = self.file.as_ref().map_or_else(String::new, |file| format!(" {file}"));
+        text.push_str(&format!("```{}{file}\n{}```\n", self.language, self.text));
+    }
 }
 
 pub(crate) fn blocks(page: &str) -> Vec<Block> {
@@ -51,39 +56,6 @@ pub(super) fn filled(page: &str, read: impl Fn(&str) -> Result<String>) -> Resul
     }
     push(&mut text, "", &lines[next..]);
     Ok(text)
-}
-
-/// Writes a page with other text for its blocks. Those that form one set of tabs are written
-/// together.
-pub(super) fn rewritten(page: &str, write: impl Fn(&mut String, &[Block], &[&str])) -> String {
-    let lines: Vec<&str> = page.lines().collect();
-    let blocks = blocks(page);
-    let mut text = String::new();
-    let (mut next, mut rest) = (0, &blocks[..]);
-    while let [first, ..] = rest {
-        let (run, others) = rest.split_at(run_length(rest, &lines));
-        push(&mut text, "", &lines[next..first.first]);
-        write(&mut text, run, &lines);
-        next = run.last().map_or(next, |last| last.last + 1);
-        rest = others;
-    }
-    push(&mut text, "", &lines[next..]);
-    text
-}
-
-/// The number of blocks in different languages, with only empty lines between them, that form one
-/// set of tabs; 1 if the first one is separate.
-fn run_length(blocks: &[Block], lines: &[&str]) -> usize {
-    let mut titles = Vec::new();
-    for (index, block) in blocks.iter().enumerate() {
-        let Some(title) = title(block).filter(|title| !titles.contains(title)) else { break };
-        let follows = index == 0 || lines[blocks[index - 1].last + 1..block.first].iter().all(|line| line.is_empty());
-        if !follows {
-            break;
-        }
-        titles.push(title);
-    }
-    titles.len().max(1)
 }
 
 pub(super) fn push(text: &mut String, indent: &str, lines: &[&str]) {

@@ -1,52 +1,45 @@
-//! Converts a page for the site: blocks in several languages, which fold in plain Markdown, become
-//! tabs.
+//! Converts a page for the site: a program that exists in several languages becomes a set of tabs.
 
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Result, bail};
 
-use super::block::{push, rewritten};
-use super::fold::unfolded;
-use super::{Block, REPOSITORY};
-use crate::language::Language;
+use super::REPOSITORY;
+use super::block::{Block, push};
+use super::set::{Program, rewritten};
 use crate::workspace::Workspace;
 
 /// `page` is the path of the page, from which its links start.
 pub(super) fn for_site(workspace: &Workspace, page: &str, text: &str) -> Result<String> {
     let folder = Path::new(page).parent().unwrap_or(Path::new(""));
-    with_links(&with_tabs(&unfolded(text)), folder, |path| workspace.path(path).exists())
-}
-
-/// Converts blocks in different languages to tabs.
-fn with_tabs(page: &str) -> String {
-    rewritten(page, |text, run, lines| {
-        let is_tabs = run.len() > 1;
-        let indent = if is_tabs { "    " } else { "" };
-        for block in run {
-            if let (true, Some(title)) = (is_tabs, title(block)) {
-                text.push_str(&format!("\n=== \"{title}\"\n\n"));
-            }
-            text.push_str(&format!("{indent}{}\n", opening(block)));
-            push(text, indent, &lines[block.first + 1..=block.last]);
+    let tabbed = rewritten(workspace, page, text, |made, block, programs| {
+        if programs.is_empty() {
+            push_block(made, "", block);
         }
-    })
+        programs.iter().try_for_each(|program| push_tab(made, workspace, program, block))
+    })?;
+    with_links(&tabbed, folder, |path| workspace.path(path).exists())
 }
 
-/// The title of its tab. Selecting a title applies to all pages.
-pub(super) fn title(block: &Block) -> Option<&'static str> {
-    // Container files are named after the language of their program.
-    let of_container = block.file.as_deref().filter(|_| block.language == "dockerfile");
-    let of_container = of_container.and_then(|file| Path::new(file).file_stem()?.to_str());
-    let of_tab = of_container.unwrap_or(&block.language);
-    let language = Language::known().find(|one| one.name == of_tab || one.fences.contains(&of_tab));
-    language.map(|language| language.title)
+/// Writes a tab. Selecting one applies to all pages, by its title.
+fn push_tab(made: &mut String, workspace: &Workspace, program: &Program, block: &Block) -> Result<()> {
+    const INDENT: &str = "    ";
+    let (block, note) = program.shown(workspace, block)?;
+    made.push_str(&format!("\n=== \"{}\"\n\n", program.language.title));
+    push_block(made, INDENT, &block);
+    if let Some(note) = note {
+        push(made, INDENT, &["", note]);
+    }
+    Ok(())
 }
 
-/// The opening fence in the site generator's syntax.
-fn opening(block: &Block) -> String {
+/// Writes a block in the site generator's syntax.
+fn push_block(made: &mut String, indent: &str, block: &Block) {
     let name = block.file.as_deref().and_then(|file| Path::new(file).file_name()).filter(|_| block.language != "text");
     let name = name.map_or_else(String::new, |name| format!(" title=\"{}\"", name.to_string_lossy()));
-    format!("```{}{name}", block.language)
+    push(made, indent, &[&format!("```{}{name}", block.language)]);
+    push(made, indent, &block.text.lines().collect::<Vec<_>>());
+    push(made, indent, &["```"]);
 }
 
 /// Makes links to files that are not pages point to the repository. Such a file must exist.
@@ -71,7 +64,7 @@ fn site_target(target: &str, folder: &Path, exists: impl Fn(&str) -> bool) -> Re
     if target.contains("://") || target.starts_with('#') || target.starts_with("mailto:") {
         return Ok(target.to_owned());
     }
-    let (file, _) = target.split_once('#').unwrap_or((target, ""));
+    let (file, anchor) = target.split_at(target.find('#').unwrap_or(target.len()));
     let path = normal(&folder.join(file));
     let path = path.to_string_lossy().replace('\\', "/");
     // The site generator checks links to pages and their anchors.
@@ -81,7 +74,7 @@ fn site_target(target: &str, folder: &Path, exists: impl Fn(&str) -> bool) -> Re
     if !exists(&path) {
         bail!("a link to {target}, and there is no {path}");
     }
-    Ok(format!("{REPOSITORY}{path}"))
+    Ok(format!("{REPOSITORY}{path}{anchor}"))
 }
 
 /// Resolves `..` in a path.
@@ -102,36 +95,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_of_different_languages_become_tabs() {
+    fn a_program_in_several_languages_becomes_tabs() {
         let page =
-            "A\n\n```python docs/a.py\nx = 1\n\ny = 2\n```\n\n```rust docs/a.rs\nfn a() {}\n```\nB\n```sh\nls\n```\n";
-        assert_eq!(
-            with_tabs(page),
-            "A\n\n\n=== \"Python\"\n\n    ```python title=\"a.py\"\n    x = 1\n\n    y = 2\n    ```\n\n=== \"Rust\"\n\n    \
-             ```rust title=\"a.rs\"\n    fn a() {}\n    ```\nB\n```sh\nls\n```\n"
-        );
+            "A\n\n```python docs/snippets/tools.py\nx = 1\n\ny = 2\n```\nB\n```sh\nls\n```\n\n```text a.txt\n1\n```\n";
+        let made = for_site(&Workspace::find().unwrap(), "docs/tools.md", page).unwrap();
+        let python = "A\n\n\n=== \"Python\"\n\n    ```python title=\"tools.py\"\n    \"\"\"A tool";
+        assert!(made.starts_with(python), "{made}");
+        let node = "\n\n    With Node.js 20 and 22, `await using` needs [a compiler option](tutorial-node.md#compile).\n\n\
+                    === \"Rust\"\n\n    ```rust title=\"tools.rs\"\n";
+        assert!(made.contains(node), "{made}");
+        assert!(made.ends_with("    ```\n\nB\n```sh\nls\n```\n\n```text\n1\n```\n"), "{made}");
     }
 
     #[test]
-    fn container_files_become_tabs_by_their_names() {
-        let page = "```dockerfile a/python.Dockerfile\nFROM a\n```\n```dockerfile a/node.Dockerfile\nFROM b\n```\n";
-        let shown = with_tabs(page);
-        assert!(shown.contains("=== \"Python\"") && shown.contains("=== \"Node.js\""), "{shown}");
-    }
-
-    #[test]
-    fn blocks_of_one_language_stay_apart() {
-        let page = "```python a.py\n```\n```python b.py\n```\n";
-        assert_eq!(with_tabs(page), "```python title=\"a.py\"\n```\n```python title=\"b.py\"\n```\n");
+    fn blocks_in_one_language_stay_apart() {
+        let page = "```python a.py\n```\n```rust b.rs\n```\n";
+        let made = for_site(&Workspace::find().unwrap(), "docs/tools.md", page).unwrap();
+        assert_eq!(made, "```python title=\"a.py\"\n```\n```rust title=\"b.rs\"\n```\n");
     }
 
     #[test]
     fn links_out_of_the_pages_lead_to_the_repository() {
-        let page = "[a](tools.md#x), [b](../SECURITY.md) [c](https://x.y)\n```\n[d](../none)\n```\n";
+        let page = "[a](tools.md#x), [b](../SECURITY.md#y) [c](https://x.y)\n```\n[d](../none)\n```\n";
         let made = with_links(page, Path::new("docs"), |path| path == "SECURITY.md").unwrap();
         assert_eq!(
             made,
-            format!("[a](tools.md#x), [b]({REPOSITORY}SECURITY.md) [c](https://x.y)\n```\n[d](../none)\n```\n")
+            format!("[a](tools.md#x), [b]({REPOSITORY}SECURITY.md#y) [c](https://x.y)\n```\n[d](../none)\n```\n")
         );
         assert!(with_links("[a](../none)", Path::new("docs"), |_| false).is_err());
     }

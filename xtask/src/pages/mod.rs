@@ -1,10 +1,10 @@
 //! The pages of `docs/`: the code that they show, and the documentation site generated from them.
 
 mod block;
-mod fold;
 mod llms;
 mod markup;
 mod navigation;
+mod set;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,6 +19,7 @@ use crate::workspace::Workspace;
 
 pub(crate) use block::{Block, blocks};
 pub(crate) use navigation::{Entry, entries};
+pub(crate) use set::{LINKS, linked, programs};
 
 const BUILD_TIMEOUT: Duration = Duration::from_secs(120);
 /// The virtual environment of the site generator, which `docs/requirements.txt` pins.
@@ -34,9 +35,9 @@ pub(crate) const SITE: &str = "https://trunkline-mcp.github.io/trunkline/";
 pub(crate) fn make(workspace: &Workspace) -> Result<()> {
     for page in all(workspace)? {
         let path = workspace.path(&page);
-        let filled = block::filled(&workspace.text(&page)?, |file| workspace.text(file))
+        let shown = block::filled(&workspace.text(&page)?, |file| workspace.text(file))
+            .and_then(|filled| linked(workspace, &page, &filled))
             .with_context(|| format!("the code of {page}"))?;
-        let shown = if page.starts_with("docs/") { fold::folded(&filled) } else { filled };
         write_if_changed(&path, shown.as_bytes())?;
     }
     let site = build(workspace)?;
@@ -58,11 +59,8 @@ pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
         if !entries.iter().any(|entry| entry.page == page) {
             bail!("docs/{page} stands nowhere in the navigation: name it in {}", navigation::FILE);
         }
-        let text = workspace.text(format!("docs/{page}"))?;
-        if fold::folded(&text) != text {
-            bail!("docs/{page}: languages that follow one another are not folded: run `cargo xtask site`");
-        }
         let path = format!("docs/{page}");
+        let text = workspace.text(&path)?;
         let shown = markup::for_site(workspace, &path, &text).with_context(|| path.clone())?;
         write_if_changed(&sources.join(page), shown.as_bytes())?;
     }
@@ -72,8 +70,8 @@ pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
         let text = if entry.page == list { listed.clone() } else { workspace.text(format!("docs/{}", entry.page))? };
         pages.push((entry, text));
     }
-    for name in llms::FILES {
-        write_if_changed(&sources.join(name), llms::file(workspace, name, &pages)?.as_bytes())?;
+    for (name, text) in llms::files(workspace, &pages)? {
+        write_if_changed(&sources.join(name), text.as_bytes())?;
     }
     for image in files_under(&workspace.path(IMAGES))? {
         let name = image.strip_prefix(workspace.path("docs"))?;

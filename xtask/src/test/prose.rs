@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
+use crate::pages::LINKS;
 use crate::test::{Count, Selection, beginnings};
 use crate::workspace::Workspace;
 
@@ -60,7 +61,7 @@ fn wide_lines(text: &str, is_markdown: bool) -> Vec<usize> {
             fence
                 || fenced
                 || generated
-                || ["|", "    ", "eslint"].iter().any(|start| prose.starts_with(start))
+                || ["|", "    ", "eslint", LINKS].iter().any(|start| prose.starts_with(start))
                 || line.ends_with("\\n\\")
         };
         prose.is_some_and(|prose| !is_free(prose)) && line.chars().count() > MAX_COLUMNS && !is_unbreakable(line)
@@ -93,8 +94,8 @@ mod tests {
     #[test]
     fn pages_are_bounded_but_for_tables_code_links_and_generated_parts() {
         let long = "word ".repeat(30);
-        let text = format!("{long}\n| {long}|\n```\n{long}\n```\n    {long}\n[{long}](x)\n{long}");
-        assert_eq!(wide_lines(&text, true), [1, 8]);
+        let text = format!("{long}\n{LINKS}{long}\n| {long}|\n```\n{long}\n```\n    {long}\n[{long}](x)\n{long}");
+        assert_eq!(wide_lines(&text, true), [1, 9]);
         let page = format!("<!-- generated: events -->\n{long}\n<!-- end of generated: events -->\n{long}");
         assert_eq!(wide_lines(&page, true), [4]);
     }

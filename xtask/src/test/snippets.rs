@@ -13,9 +13,6 @@ use crate::test::programs::{FOLDER, MANIFESTS};
 use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
 
-/// Pages whose programs are each in a single language; all others show all languages.
-const OF_ONE_LANGUAGE: [&str; 2] = ["docs/tutorial-", "docs/migrate-"];
-
 /// Prefix of programs that use a framework, which exists in one language only.
 const IN_A_FRAMEWORK: &str = "in_";
 
@@ -29,12 +26,16 @@ pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut shown = BTreeSet::new();
     let endings: Vec<_> = Language::known().map(|language| language.snippet_ending).collect();
     for page in pages::all(workspace)? {
-        let blocks = blocks(&workspace.text(&page)?);
+        let text = workspace.text(&page)?;
+        let blocks = blocks(&text);
+        count.add(links_fault(workspace, &page, &text).map(|fault| format!("{page}: {fault}")));
         for block in &blocks {
             let faults = [fault(workspace, &page, block), missing_languages(workspace, &page, block)];
             let fault = faults.into_iter().flatten().next();
             count.add(fault.map(|fault| format!("{page}:{}: {fault}", block.first + 1)));
         }
+        let linked = |block: &Block| pages::programs(workspace, &page, block).into_iter().map(|program| program.file);
+        shown.extend(blocks.iter().flat_map(linked));
         shown.extend(blocks.into_iter().filter_map(|block| block.file));
     }
     for file in files_under(&workspace.path(FOLDER))? {
@@ -68,11 +69,22 @@ fn fault(workspace: &Workspace, page: &str, block: &Block) -> Option<String> {
     }
 }
 
+/// Below a program are links to it in the other languages, and nothing interrupts them.
+fn links_fault(workspace: &Workspace, page: &str, text: &str) -> Option<String> {
+    match pages::linked(workspace, page, text) {
+        Err(error) => Some(format!("{error:#}")),
+        Ok(linked) if linked != text => {
+            Some("the links of its programs to other languages are not current: run `cargo xtask site`".to_owned())
+        }
+        Ok(_) => None,
+    }
+}
+
 /// A snippet must exist in every language.
 fn missing_languages(workspace: &Workspace, page: &str, block: &Block) -> Option<String> {
     let (stem, _) = block.file.as_deref()?.strip_prefix(FOLDER)?.strip_prefix('/')?.rsplit_once('.')?;
     let is_missing = |ending: &&str| !workspace.path(&format!("{FOLDER}/{stem}.{ending}")).exists();
     let missing: Vec<_> = Language::known().map(|language| language.snippet_ending).filter(is_missing).collect();
-    let may_lack = stem.starts_with(IN_A_FRAMEWORK) || OF_ONE_LANGUAGE.iter().any(|prefix| page.starts_with(prefix));
+    let may_lack = stem.starts_with(IN_A_FRAMEWORK) || Language::of_page(page).is_some();
     (!may_lack && !missing.is_empty()).then(|| format!("{FOLDER}/{stem} lacks {}", missing.join(", ")))
 }
