@@ -1,9 +1,9 @@
 //! Process-wide cache of negotiation results; later connections skip the probe.
 
 use crate::sync::Mutex;
+use once_cell::race::OnceBox;
 use std::{
     collections::HashMap,
-    sync::LazyLock,
     time::{Duration, Instant},
 };
 
@@ -12,25 +12,29 @@ const ENTRY_TTL: Duration = Duration::from_secs(10 * 60);
 const MAX_ENTRIES: usize = 1000;
 
 /// Negotiation results of one kind, keyed by the identity of the server.
-pub(crate) struct NegotiationCache<V: 'static>(LazyLock<Mutex<Entries<V>>>);
+pub(crate) struct NegotiationCache<V: 'static>(OnceBox<Mutex<Entries<V>>>);
 
 /// Each result with its expiry.
 type Entries<V> = HashMap<u64, (V, Instant)>;
 
 impl<V: Copy> NegotiationCache<V> {
     pub(crate) const fn new() -> Self {
-        Self(LazyLock::new(Mutex::default))
+        Self(OnceBox::new())
+    }
+
+    fn entries(&self) -> &Mutex<Entries<V>> {
+        self.0.get_or_init(Box::default)
     }
 
     /// Returns the cached result, unless it has expired.
     pub(crate) fn get(&self, server: u64, now: Instant) -> Option<V> {
-        let entries = self.0.lock();
+        let entries = self.entries().lock();
         entries.get(&server).filter(|(_, expires)| now < *expires).map(|(result, _)| *result)
     }
 
     /// Caches a result. Nothing happens while the cache is full of unexpired entries.
     pub(crate) fn insert(&self, server: u64, result: V, now: Instant) {
-        let mut entries = self.0.lock();
+        let mut entries = self.entries().lock();
         if entries.len() >= MAX_ENTRIES {
             entries.retain(|_, (_, expires)| now < *expires);
         }
@@ -41,7 +45,7 @@ impl<V: Copy> NegotiationCache<V> {
 
     /// Removes a result that proved wrong; the next connection probes again (DISC-23).
     pub(crate) fn remove(&self, server: u64) {
-        self.0.lock().remove(&server);
+        self.entries().lock().remove(&server);
     }
 }
 

@@ -3,10 +3,11 @@
 //! take turns, so each waits for at most one piece of work of every other caller.
 
 use crate::{holder::Holder, on_drop::OnDrop, runtime::Runtime, sync::Mutex};
+use once_cell::race::OnceBox;
 use std::{
     cell::Cell,
     collections::{HashMap, VecDeque},
-    sync::{Arc, LazyLock},
+    sync::Arc,
     thread,
 };
 
@@ -14,10 +15,13 @@ use std::{
 const MAX_WAITING: usize = 256;
 
 /// The scheduler of the process.
-static TURNS: LazyLock<Turns> = LazyLock::new(|| {
-    let processors = thread::available_parallelism().map_or(1, usize::from);
-    Turns::new((processors / 2).max(1))
-});
+fn turns() -> &'static Turns {
+    static TURNS: OnceBox<Turns> = OnceBox::new();
+    TURNS.get_or_init(|| {
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        Box::new(Turns::new((processors / 2).max(1)))
+    })
+}
 
 /// The error if too much work of the caller is queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -31,7 +35,7 @@ pub(crate) fn take(
     caller: Holder,
     work: impl FnOnce(Result<(), Crowded>) + Send + 'static,
 ) {
-    TURNS.take(caller, (Arc::clone(runtime), Box::new(work)));
+    turns().take(caller, (Arc::clone(runtime), Box::new(work)));
 }
 
 /// Work, and the runtime that runs it.

@@ -4,10 +4,8 @@ use super::headers;
 use crate::engine::{Mirror, MirroredParameters};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use std::{
-    borrow::Cow,
-    sync::{Arc, LazyLock},
-};
+use once_cell::race::OnceBox;
+use std::{borrow::Cow, sync::Arc};
 
 const PREFIX: &str = "=?base64?";
 const SUFFIX: &str = "?=";
@@ -37,7 +35,7 @@ fn whole<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<Cow<'a, [u8]>>
 
 /// Most requests have none and share one empty map.
 fn parameters(headers: &HeaderMap) -> Arc<MirroredParameters> {
-    static NONE: LazyLock<Arc<MirroredParameters>> = LazyLock::new(Arc::default);
+    static NONE: OnceBox<Arc<MirroredParameters>> = OnceBox::new();
     let mut found = MirroredParameters::new();
     for (name, value) in headers {
         if let Some(name) = name.as_str().strip_prefix(headers::PARAMETER_PREFIX) {
@@ -47,7 +45,7 @@ fn parameters(headers: &HeaderMap) -> Arc<MirroredParameters> {
             found.insert(name.to_owned(), if repeated { Err("is repeated".into()) } else { value });
         }
     }
-    if found.is_empty() { Arc::clone(&NONE) } else { Arc::new(found) }
+    if found.is_empty() { Arc::clone(NONE.get_or_init(Box::default)) } else { Arc::new(found) }
 }
 
 /// The name of the header that mirrors a parameter.

@@ -2,8 +2,8 @@
 //! last change.
 
 use super::schema::{Invalid, Schema};
+use once_cell::race::OnceBox;
 use serde_json::{Value, json};
-use std::sync::OnceLock;
 
 /// Checks the annotations that a server declares: `priority` from 0 to 1, `lastModified` in ISO
 /// 8601, and known audiences.
@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 ///
 /// If one of them is invalid; the error names the field.
 pub fn check_annotations(annotations: &Value) -> Result<(), Invalid> {
-    static SCHEMA: OnceLock<Option<Schema>> = OnceLock::new();
+    static SCHEMA: OnceBox<Option<Schema>> = OnceBox::new();
     let schema = SCHEMA.get_or_init(|| {
         // The dialect in which `format` is an assertion.
         let schema = json!({"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "properties": {
@@ -20,7 +20,7 @@ pub fn check_annotations(annotations: &Value) -> Result<(), Invalid> {
             "priority": {"type": "number", "minimum": 0, "maximum": 1},
             "lastModified": {"type": "string", "anyOf": [{"format": "date-time"}, {"format": "date"}]},
         }});
-        Schema::compile(&schema).ok()
+        Box::new(Schema::compile(&schema).ok())
     });
     schema.as_ref().map_or(Ok(()), |schema| schema.validate(annotations))
 }

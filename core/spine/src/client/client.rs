@@ -13,9 +13,10 @@ use crate::{
     race,
     runtime::Runtime,
 };
+use once_cell::race::OnceBox;
 use serde_json::Value;
 use std::{
-    sync::{Arc, OnceLock, atomic::Ordering},
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
@@ -62,8 +63,10 @@ impl Client {
     /// description is requested in the background once the connection is open: until it arrives,
     /// only the revision is known.
     pub fn server(&self) -> &ServerDescription {
-        static UNKNOWN: OnceLock<ServerDescription> = OnceLock::new();
-        self.inner.description().unwrap_or_else(|| UNKNOWN.get_or_init(|| ServerDescription::pinned(Revision::LATEST)))
+        static UNKNOWN: OnceBox<ServerDescription> = OnceBox::new();
+        self.inner
+            .description()
+            .unwrap_or_else(|| UNKNOWN.get_or_init(|| Box::new(ServerDescription::pinned(Revision::LATEST))))
     }
 
     /// Returns `false` once the client is closed, or has lost a server that it cannot reconnect to.

@@ -5,6 +5,7 @@ use super::{
     OpenOperation, OperationEnd, OperationKind, OperationStart, SCOPE, ServerLoad, ServerLoads, Telemetry,
 };
 use crate::protocol::TraceContext;
+use once_cell::race::OnceBox;
 use opentelemetry::{
     Context, InstrumentationScope, KeyValue, Value, global,
     global::BoxedTracer,
@@ -16,13 +17,13 @@ use opentelemetry::{
     },
 };
 use std::{
-    sync::{Arc, LazyLock, Once},
+    sync::{Arc, Once},
     time::SystemTime,
 };
 
 /// The servers that report to the global providers, summed up in one place, because each of them
 /// has its own [`OpenTelemetry`] with instruments of the same names.
-static PROCESS_LOADS: LazyLock<Arc<ServerLoads>> = LazyLock::new(Arc::default);
+static PROCESS_LOADS: OnceBox<Arc<ServerLoads>> = OnceBox::new();
 
 /// Returns whether the program has set a global provider or propagator. The API alone reports
 /// nothing, but describing a request to it costs half as much as the request.
@@ -79,7 +80,7 @@ impl OpenTelemetry {
     pub fn global() -> Self {
         let scope = InstrumentationScope::builder(SCOPE).with_version(env!("CARGO_PKG_VERSION")).build();
         let made = Self::new(global::tracer_with_scope(scope.clone()), &global::meter_with_scope(scope));
-        Self { loads: Arc::clone(&PROCESS_LOADS), ..made }
+        Self { loads: Arc::clone(PROCESS_LOADS.get_or_init(Box::default)), ..made }
     }
 
     /// Uses a tracer and a meter. Use one value for all servers that report to the same meter.

@@ -6,13 +6,13 @@ use crate::{
     protocol::RawJson,
     wire_log::{Direction, MessageInfo, Side, WireLog},
 };
+use once_cell::race::OnceBox;
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 use std::{
     fs::{self, File},
     io::Write,
     path::Path,
-    sync::OnceLock,
 };
 
 /// A wire log file.
@@ -37,16 +37,16 @@ struct WireRecord<'a> {
 impl WireFile {
     /// The file of this process, if the environment enables the wire log.
     pub(super) fn of_process() -> Option<&'static Self> {
-        static FILE: OnceLock<Option<WireFile>> = OnceLock::new();
-        FILE.get_or_init(|| {
+        static FILE: OnceBox<Option<WireFile>> = OnceBox::new();
+        let open = || {
             let folder = std::env::var_os("TRUNKLINE_WIRE_LOG")?;
             Self::in_folder(Path::new(&folder))
                 .inspect_err(
                     |error| tracing::error!(target: "trunkline::wire_log", %error, "could not write the wire log"),
                 )
                 .ok()
-        })
-        .as_ref()
+        };
+        FILE.get_or_init(|| Box::new(open())).as_ref()
     }
 
     fn in_folder(folder: &Path) -> std::io::Result<Self> {

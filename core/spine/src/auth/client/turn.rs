@@ -4,10 +4,11 @@ use crate::{
     runtime::{change, wait},
     sync::Mutex,
 };
+use once_cell::race::OnceBox;
 use std::{
     collections::HashMap,
     process,
-    sync::{Arc, LazyLock, Weak},
+    sync::{Arc, Weak},
     task::Waker,
 };
 
@@ -32,12 +33,12 @@ impl AuthTurns {
 }
 
 /// The turns of everything in this process that may use a refresh token.
-static REFRESH_TOKEN_TURNS: LazyLock<TurnsByKey> = LazyLock::new(TurnsByKey::default);
+static REFRESH_TOKEN_TURNS: OnceBox<TurnsByKey> = OnceBox::new();
 
 /// The turn of a refresh token in this process. Not every store has locks, and its keys don't tell
 /// users apart: each may have a store of their own.
 pub(super) async fn of_refresh_token(refresh_token: &str) -> AuthTurn {
-    REFRESH_TOKEN_TURNS.of(refresh_token).take().await
+    REFRESH_TOKEN_TURNS.get_or_init(Box::default).of(refresh_token).take().await
 }
 
 /// Turns by key. They exist while somebody takes or awaits one.

@@ -15,11 +15,12 @@ use crate::{
 };
 use indexmap::IndexMap;
 use memchr::memmem;
+use once_cell::race::OnceBox;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{LazyLock, MutexGuard, OnceLock},
+    sync::{MutexGuard, OnceLock},
     time::Duration,
 };
 
@@ -248,7 +249,7 @@ impl HandlerRounds for RequestRounds {
 
 /// Most requests are first rounds; this avoids parsing them again.
 fn mentions_rounds(params: &RawJson) -> bool {
-    static MEMBERS: LazyLock<[memmem::Finder<'static>; 2]> =
-        LazyLock::new(|| ["\"inputResponses\"", "\"requestState\""].map(memmem::Finder::new));
-    MEMBERS.iter().any(|member| member.find(params.as_bytes()).is_some()) || params.may_have_escaped_names()
+    static MEMBERS: OnceBox<[memmem::Finder<'static>; 2]> = OnceBox::new();
+    let members = MEMBERS.get_or_init(|| Box::new(["\"inputResponses\"", "\"requestState\""].map(memmem::Finder::new)));
+    members.iter().any(|member| member.find(params.as_bytes()).is_some()) || params.may_have_escaped_names()
 }

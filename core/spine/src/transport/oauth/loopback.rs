@@ -6,11 +6,12 @@ use crate::{
     http::guard::is_loopback,
     runtime::BoxedTask,
 };
+use once_cell::race::OnceBox;
 use std::{
     future::poll_fn,
     io::{self, IsTerminal as _},
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
-    sync::{Arc, LazyLock},
+    sync::Arc,
     task::Poll,
     time::Duration,
 };
@@ -33,7 +34,7 @@ const MAX_PORT_ATTEMPTS: usize = 16;
 const HOST: &str = "127.0.0.1";
 const CALLBACK_PATH: &str = "/callback";
 /// Logins that must use the same port take turns.
-static PORT_TURNS: LazyLock<TurnsByKey> = LazyLock::new(TurnsByKey::default);
+static PORT_TURNS: OnceBox<TurnsByKey> = OnceBox::new();
 
 const DONE_PAGE: &str =
     "<!doctype html><meta charset=utf-8><title>Done</title><p>You can close this page and return to the program.";
@@ -189,7 +190,7 @@ impl AuthorizationHandler for LoopbackHandler {
         Box::pin(async move {
             let turn = match redirect.port {
                 0 => None,
-                port => Some(PORT_TURNS.of(&port.to_string()).take().await),
+                port => Some(PORT_TURNS.get_or_init(Box::default).of(&port.to_string()).take().await),
             };
             let uri = redirect.uri();
             let no_port = |error: io::Error| AuthError(format!("Cannot listen for the redirect to {uri}: {error}"));

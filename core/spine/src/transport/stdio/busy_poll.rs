@@ -5,11 +5,9 @@
 //! message is polled for, briefly. Peers that are slow, silent or send many messages at once are
 //! never polled, so they cost nothing.
 
+use once_cell::race::OnceBool;
 use std::{
-    sync::{
-        LazyLock,
-        atomic::{AtomicU32, AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU32, AtomicU64, Ordering},
     thread,
     time::{Duration, Instant},
 };
@@ -72,7 +70,7 @@ impl RoundTripTracker {
     }
 
     fn is_worthwhile(&self) -> bool {
-        self.is_worthwhile_at(self.now()) && *IS_PARALLEL
+        self.is_worthwhile_at(self.now()) && is_parallel()
     }
 
     fn now(&self) -> u64 {
@@ -101,8 +99,10 @@ impl RoundTripTracker {
 }
 
 /// With a single core, polling would keep the peer from running.
-static IS_PARALLEL: LazyLock<bool> =
-    LazyLock::new(|| thread::available_parallelism().is_ok_and(|cores| cores.get() > 1));
+fn is_parallel() -> bool {
+    static IS_PARALLEL: OnceBool = OnceBool::new();
+    IS_PARALLEL.get_or_init(|| thread::available_parallelism().is_ok_and(|cores| cores.get() > 1))
+}
 
 #[cfg(test)]
 mod tests {
