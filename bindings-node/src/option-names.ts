@@ -46,7 +46,8 @@ export function suggesting<T>(taken: readonly string[], call: () => T): T {
   }
 }
 
-function unknownOption(name: string, known: readonly string[]): InvalidArgumentError {
+/** Creates the error for an option that is none of the known ones. */
+export function unknownOption(name: string, known: readonly string[]): InvalidArgumentError {
   const meant = nearest(name, known);
   const remedy = meant === undefined ? `valid options are ${known.map((name) => `\`${name}\``).join(", ")}` : `did you mean \`${meant}\`?`;
   return invalid(`unknown option \`${name}\`: ${remedy}`);

@@ -3,7 +3,7 @@ import timers from "node:timers";
 import { inspect } from "node:util";
 
 import { invalid } from "./errors.js";
-import { checkNames } from "./option-names.js";
+import { checkNames, unknownOption } from "./option-names.js";
 
 /**
  * Schedules a later turn of the event loop, even if a test has replaced the timers with fakes. It
@@ -30,6 +30,7 @@ export function deadlineOf(options: { deadline?: number | undefined }): number |
 export function inMilliseconds(options: object, times: readonly string[]): Record<string, unknown> {
   const json: Record<string, unknown> = { ...options };
   for (const name of times) {
+    if (json[`${name}Ms`] !== undefined) throw unknownOption(`${name}Ms`, [name]);
     json[`${name}Ms`] = milliseconds(json[name], name);
     json[name] = undefined;
   }

@@ -108,7 +108,7 @@ class Hostile {
 
 test("T9: any response of a server leads to a result or a typed error", { timeout: 60_000 }, async () => {
   const choose = choices(9);
-  const client = await Client.connect(new Hostile(choose), { revision: "2025-11-25", timeoutMs: 1_000 });
+  const client = await Client.connect(new Hostile(choose), { revision: "2025-11-25", timeout: 1_000 });
   const outcomes = { result: 0, error: 0 };
   for (let call = 0; call < CALLS; call += 1) {
     try {

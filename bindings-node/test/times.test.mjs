@@ -28,6 +28,28 @@ test("invalid times are refused with the name of the option", async () => {
   await server.close();
 });
 
+test("the name that a time has in JSON is refused", async () => {
+  const server = new Server(info);
+  const client = await Client.connect(server);
+  const skill = { "SKILL.md": "---\nname: x\ndescription: X.\n---\n" };
+  const cases = {
+    sessionIdle: async (options) => new Server(info, options),
+    retry: (options) => server.listen({ port: 0, ...options }),
+    connectTimeout: (options) => Client.connect(server, options),
+    loginTimeout: (auth) => Client.connect("http://127.0.0.1:1/mcp", { auth }),
+    timeout: async (options) => server.registerRequestHandler("com.acme/sum", options, () => ({})),
+    maxTimeout: (options) => client.callTool("t", {}, options),
+    deadline: (options) => client.close(options),
+    ttl: async (options) => server.addSkill(skill, options),
+  };
+  for (const [name, take] of Object.entries(cases)) {
+    const message = `unknown option \`${name}Ms\`: did you mean \`${name}\`?`;
+    await assert.rejects(take({ [`${name}Ms`]: 1 }), { kind: "invalidArgument", message });
+  }
+  await client.close();
+  await server.close();
+});
+
 test("fractions are rounded up, and Infinity is the maximum", async () => {
   const server = new Server(info, { drainDeadline: 1e9 + 0.5, sessionIdle: Infinity, ttl: 0 });
   let finish;
