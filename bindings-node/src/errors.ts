@@ -62,6 +62,21 @@ export function keepCause(end: string, thrown: unknown): void {
 /** The messages of errors received from a peer, which are passed on without the code. */
 const messages = new WeakMap<ProtocolError, string>();
 
+/** More frames than this package has between a call by the program and any error. */
+const ownFrames = 20;
+
+/** Creates an error whose stack includes the program's frames, however deep this package is. */
+function withCaller<E extends Error>(create: () => E): E {
+  const limit: unknown = Error.stackTraceLimit;
+  if (typeof limit !== "number" || Object.isFrozen(Error)) return create();
+  Error.stackTraceLimit = limit + ownFrames;
+  try {
+    return create();
+  } finally {
+    Error.stackTraceLimit = limit;
+  }
+}
+
 /**
  * Creates the error for an error object of the core. `kind` applies if `body` is any other string.
  */
@@ -75,12 +90,13 @@ export function errorOf(body: string, kind: unknown = "internal"): TrunklineErro
   }
   const { kind: named = "internal", message = body, code, data } = fields;
   if (named === "protocol") {
-    const error = code === undefined ? new ProtocolError(message, { data }) : new ProtocolError(`${message} (${code})`, { code, data });
+    const error = withCaller(() => (code === undefined ? new ProtocolError(message, { data }) : new ProtocolError(`${message} (${code})`, { code, data })));
     messages.set(error, message);
     return error;
   }
   const cause = named === "authorizationRequired" || message.includes(unopened) ? causes.find(({ end }) => message.endsWith(end)) : undefined;
-  return new (Object.hasOwn(errorClasses, named) ? errorClasses[named] : InternalError)(message, { data, ...(cause && { cause: cause.thrown }) });
+  const ErrorClass = Object.hasOwn(errorClasses, named) ? errorClasses[named] : InternalError;
+  return withCaller(() => new ErrorClass(message, { data, ...(cause && { cause: cause.thrown }) }));
 }
 
 /** Returns the message of an error for the caller of the handler that threw it. */
@@ -136,7 +152,7 @@ export function checkSignal(signal: unknown): void {
 
 /** Creates the error for an invalid argument that this package detects before the core. */
 export function invalid(message: string, cause?: unknown): InvalidArgumentError {
-  return new InvalidArgumentError(message, cause === undefined ? {} : { cause });
+  return withCaller(() => new InvalidArgumentError(message, cause === undefined ? {} : { cause }));
 }
 
 /** A chain of causes may be circular. */

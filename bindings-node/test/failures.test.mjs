@@ -388,6 +388,32 @@ test("requests of in-memory clients reject with the handler's error if they opt 
   await assert.rejects(Client.connect("http://127.0.0.1:1/mcp", { raiseExceptions: true }), /raiseExceptions/);
 });
 
+test("errors for invalid arguments have the caller in their stack", async () => {
+  const info = { name: "s", version: "1" };
+  const server = new Server(info);
+  const client = await Client.connect(server);
+  const auth = { clientNam: "x" };
+  const limit = Error.stackTraceLimit;
+  for (const call of [
+    () => Client.connect(""),
+    () => Client.connect("http://127.0.0.1:1/mcp", { foo: 1 }),
+    () => Client.connect("http://127.0.0.1:1/mcp", { auth }),
+    () => client.callTool("x", {}, { foo: 1 }),
+    () => client.callTool("x", {}, { signal: 1 }),
+    () => client.callTool("x", { when: () => 1 }),
+    async () => new Server(info, { foo: 1 }),
+    async () => server.registerTool("", {}, () => ""),
+    () => server.listen({ foo: 1 }),
+  ]) {
+    async function businessFunction() {
+      await call();
+    }
+    await assert.rejects(businessFunction(), ({ kind, stack }) => kind === "invalidArgument" && stack.includes("businessFunction"), String(call));
+  }
+  assert.equal(Error.stackTraceLimit, limit);
+  await client.close();
+});
+
 test("client errors have the caller in their stack, and the facts of the connection", async () => {
   const client = await Client.connect(failing());
   async function businessFunction() {
