@@ -1,6 +1,7 @@
 package trunkline
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -41,7 +42,8 @@ func load() (handle uintptr, path string, err error) {
 
 // unpacked loads the embedded library from memory, or else from a file that only this user can change.
 func unpacked(name string) (handle uintptr, path string, err error) {
-	if handle, err := openInMemory(name); err == nil {
+	handle, reason := openInMemory(name)
+	if reason == nil {
 		return handle, name, nil
 	}
 	folder, err := os.MkdirTemp("", "trunkline-")
@@ -56,6 +58,9 @@ func unpacked(name string) (handle uintptr, path string, err error) {
 	}
 	if err != nil {
 		err = fmt.Errorf("%w (it is unpacked into the folder for temporary files, which must allow running files: set TMPDIR to another folder, or TRUNKLINE_LIBRARY to the file of the library)", err)
+		if !errors.Is(reason, errors.ErrUnsupported) {
+			err = fmt.Errorf("from memory: %w; from a file: %w", reason, err)
+		}
 	}
 	return handle, path, err
 }

@@ -145,3 +145,21 @@ func interpreter(t *testing.T, program string) string {
 	}
 	return string(bytes.TrimRight(path, "\x00"))
 }
+
+// In a container whose files cannot be written, the reason is not that the fallback fails, too.
+func TestTheReasonThatTheLibraryDoesNotLoadFromMemoryIsNamed(t *testing.T) {
+	before := embedded
+	t.Cleanup(func() { embedded = before })
+	embedded = "no library"
+	folder := filepath.Join(t.TempDir(), "missing")
+	t.Setenv("TMPDIR", folder)
+	_, _, err := unpacked("libtrunkline.so")
+	if err == nil {
+		t.Fatal("it was loaded")
+	}
+	for _, part := range []string{"from memory: /proc/self/fd/", "; from a file: ", folder, "set TMPDIR"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%q is not in %v", part, err)
+		}
+	}
+}
