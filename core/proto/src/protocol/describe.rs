@@ -81,6 +81,8 @@ pub struct FieldDescription {
     pub presence: Presence,
     /// The type.
     pub ty: Type,
+    /// `true` if `null` is a value; otherwise it means that the member is missing.
+    pub nullable: bool,
     /// The first and last revision that has it; `None` if it exists wherever the object does.
     pub span: Option<(Revision, Revision)>,
     /// The unit of a number.
@@ -107,6 +109,7 @@ impl FieldDescription {
         doc: &[],
         presence: Presence::Optional,
         ty: Type::Json,
+        nullable: false,
         span: None,
         unit: None,
         limit: None,

@@ -344,7 +344,6 @@ macro_rules! options {
             doc: &[$($doc,)* $(concat!(" Deprecated ", $note, "."))?],
             presence: <$crate::options!(@form $($form)?) as $crate::protocol::options::JsonForm<$ty>>::PRESENCE,
             ty: <$crate::options!(@form $($form)?) as $crate::protocol::options::JsonForm<$ty>>::TYPE,
-            span: None,
             unit: <$crate::options!(@form $($form)?) as $crate::protocol::options::JsonForm<$ty>>::UNIT,
             limit: $crate::options!(@limit $($limit)?),
             default: match <$crate::options!(@form $($form)?) as $crate::protocol::options::JsonForm<$ty>>::PRESENCE {
@@ -354,6 +353,7 @@ macro_rules! options {
                     <$crate::options!(@form $($form)?) as $crate::protocol::options::JsonForm<$ty>>::write(&default)
                 }),
             },
+            ..$crate::protocol::describe::FieldDescription::EMPTY
         }]
     };
 

@@ -122,9 +122,10 @@ fn behind_member<'a>(field: &FieldDescription, text: &'a [u8]) -> Option<&'a [u8
     }
 }
 
-/// Returns whether `null` is a value of a member. Elsewhere it means that the member is missing.
+/// Returns whether `null` is a value of a member: where it is declared, and where any value is
+/// required. Elsewhere it means that the member is missing.
 pub fn is_nullable(field: &FieldDescription) -> bool {
-    field.presence == Presence::Optional && matches!(field.ty, Type::Json | Type::Integer)
+    field.nullable || (field.presence == Presence::Required && matches!(field.readable(), Type::Json))
 }
 
 fn behind_union<'a>(union: &Union, text: &'a [u8]) -> Option<&'a [u8]> {
@@ -152,7 +153,7 @@ mod tests {
     use super::*;
     use crate::protocol::{
         describe::Described,
-        model::{CallToolResult, ListResourcesResult, ListToolsResult, ReadResourceResult},
+        model::{CallToolResult, ListResourcesResult, ListToolsResult, LogMessage, ReadResourceResult, Task},
     };
 
     fn is_typed<T: Described>(json: &str) -> bool {
@@ -172,10 +173,14 @@ mod tests {
             assert!(is_typed::<CallToolResult>(json), "{json}");
         }
         assert!(is_typed::<ListToolsResult>(
-            r#"{"tools":[{"name":"a","inputSchema":{"a":[null,{"b":"]"}]},"outputSchema":null,"icons":[{"src":"a:b","sizes":["any"]}]}],"ttlMs":5}"#
+            r#"{"tools":[{"name":"a","inputSchema":{"a":[null,{"b":"]"}]},"outputSchema":{},"icons":[{"src":"a:b","sizes":["any"]}]}],"ttlMs":5}"#
         ));
         assert!(is_typed::<ListResourcesResult>(
             r#"{"resources":[{"name":"a","uri":"a:b","size":12345678901234567890123}]}"#
+        ));
+        assert!(is_typed::<LogMessage>(r#"{"level":"info","data":null}"#));
+        assert!(is_typed::<Task>(
+            r#"{"taskId":"t","status":"working","createdAt":"","lastUpdatedAt":"","ttlMs":null}"#
         ));
     }
 
@@ -207,7 +212,10 @@ mod tests {
             let json = format!(r#"{{"tools":[{{"name":"a","inputSchema":{schema}}}]}}"#);
             assert!(!is_typed::<ListToolsResult>(&json), "{json}");
         }
-        assert!(!is_typed::<ReadResourceResult>(r#"{"contents":[],"ttlMs":-1}"#));
+        assert!(!is_typed::<ListToolsResult>(r#"{"tools":[{"name":"a","inputSchema":{},"outputSchema":null}]}"#));
+        for time in ["-1", "null"] {
+            assert!(!is_typed::<ReadResourceResult>(&format!(r#"{{"contents":[],"ttlMs":{time}}}"#)));
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use super::*;
 use crate::process::DEADLINE;
 use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
 use serde::Deserialize;
 use std::{
     fmt::{Debug, Write},
@@ -13,6 +14,7 @@ use tokio::{
     sync::{Mutex as AsyncMutex, mpsc},
     time::timeout,
 };
+use tower_service::Service;
 use tracing::{
     Event, Level, Metadata, Subscriber,
     field::{Field, Visit},
@@ -22,7 +24,7 @@ use trunkline::{
     RevisionChoice, Server,
     client::{ClientGroup, ErrorKind},
     protocol::model::{CompleteArgument, CompletionReference, ContentBlock, Implementation, ResourceContents},
-    transport::{Channel, ChannelConnector, Target},
+    transport::{Channel, ChannelConnector, HttpOptions, Target},
 };
 
 /// A response, and what a client makes of it.
@@ -151,10 +153,10 @@ async fn read(client: &Client, row: &Row, prefix: &str, scheme: &str) -> Result<
 
 /// Keeps the warnings of the library.
 #[derive(Clone, Default)]
-struct Warnings(Arc<Mutex<Vec<String>>>);
+pub(super) struct Warnings(pub(super) Arc<Mutex<Vec<String>>>);
 
 impl Warnings {
-    fn have(&self, parts: &[String]) -> bool {
+    pub(super) fn have(&self, parts: &[String]) -> bool {
         self.0.lock().unwrap().iter().any(|text| parts.iter().all(|part| text.contains(part)))
     }
 }
@@ -304,4 +306,97 @@ async fn an_odd_response_has_the_same_verdict_behind_a_proxy() {
         Some(self::read(&front, &row, "", "").await)
     })
     .await;
+}
+
+/// A gateway reads leniently and sends strictly: what it says to a client that reads everything as
+/// it was written.
+#[tokio::test]
+async fn a_gateway_passes_on_no_null_for_a_missing_member() {
+    if is_played_unrecorded("client::odd_answers::a_gateway_passes_on_no_null_for_a_missing_member").await {
+        return;
+    }
+    for (method, params, result, passed) in nulls() {
+        let row = json!({"what": "null for a missing member", "method": method, "result": result.to_string()});
+        let row: Row = serde_json::from_value(row).unwrap();
+        let client = Client::connect_with(target(&row), options(&row), ()).await.unwrap();
+        let gateway = Server::builder("gateway", "1").proxy(&client).build();
+        let told = told(&gateway, method, &params).await;
+        for (member, passed) in passed.as_object().unwrap() {
+            assert_eq!(told["result"].get(member), Some(passed), "{method}: {told}");
+        }
+    }
+}
+
+/// The result of each kind, with `null` for members that it lacks, and what a gateway makes of it.
+fn nulls() -> Vec<(&'static str, Value, Value, Value)> {
+    let any = json!({});
+    let tool = json!({"name": "t", "title": null, "inputSchema": {"default": null}, "outputSchema": null,
+        "annotations": {"title": null, "readOnlyHint": null}, "icons": null, "_meta": null, "own": null});
+    let text = json!({"type": "text", "text": "hi", "annotations": null});
+    let link = json!({"type": "resource_link", "uri": "a:b", "name": "r", "size": null, "title": null});
+    vec![
+        (
+            "tools/list",
+            any.clone(),
+            json!({"tools": [tool]}),
+            json!({"tools": [{"name": "t", "inputSchema": {"default": null}, "annotations": {}, "own": null}]}),
+        ),
+        (
+            "resources/list",
+            any.clone(),
+            json!({"resources": [{"uri": "a:b", "name": "r", "mimeType": null, "size": null}]}),
+            json!({"resources": [{"uri": "a:b", "name": "r"}]}),
+        ),
+        (
+            "resources/templates/list",
+            any.clone(),
+            json!({"resourceTemplates": [{"uriTemplate": "a:{b}", "name": "r", "annotations": null}]}),
+            json!({"resourceTemplates": [{"uriTemplate": "a:{b}", "name": "r"}]}),
+        ),
+        (
+            "prompts/list",
+            any,
+            json!({"prompts": [{"name": "p", "arguments": [{"name": "a", "required": null}]}]}),
+            json!({"prompts": [{"name": "p", "arguments": [{"name": "a"}]}]}),
+        ),
+        (
+            "prompts/get",
+            json!({"name": "p"}),
+            json!({"description": null, "messages": [{"role": "user", "content": text}]}),
+            json!({"messages": [{"role": "user", "content": {"type": "text", "text": "hi"}}]}),
+        ),
+        (
+            "resources/read",
+            json!({"uri": "a:b"}),
+            json!({"contents": [{"uri": "a:b", "text": null, "blob": "aGk=", "mimeType": null}]}),
+            json!({"contents": [{"uri": "a:b", "blob": "aGk="}]}),
+        ),
+        (
+            "completion/complete",
+            json!({"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": "x"}}),
+            json!({"completion": {"values": ["a"], "total": null, "hasMore": null}}),
+            json!({"completion": {"values": ["a"]}}),
+        ),
+        (
+            "tools/call",
+            json!({"name": "t"}),
+            json!({"content": [link], "isError": null, "structuredContent": {"a": null}}),
+            json!({"content": [{"type": "resource_link", "uri": "a:b", "name": "r"}], "structuredContent": {"a": null}}),
+        ),
+    ]
+}
+
+/// The response of a server to a legacy client, as it is written.
+async fn told(server: &Server, method: &str, params: &Value) -> Value {
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    let request = http::Request::post("/mcp")
+        .header("host", "localhost")
+        .header("content-type", "application/json")
+        .header("accept", "application/json, text/event-stream")
+        .header("mcp-protocol-version", "2025-11-25")
+        .body(Full::new(Bytes::from(body.to_string())))
+        .unwrap();
+    let mut service = server.clone().into_service_with(HttpOptions::default().with_json(true).with_stateless(true));
+    let response = service.call(request).await.unwrap();
+    serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap()
 }

@@ -72,6 +72,7 @@ macro_rules! json_object {
                         doc: &[$($field_doc),*],
                         presence: json_object!(@presence $kind),
                         ty: json_object!(@values [$($($value),*)?] $kind $($ty)?),
+                        nullable: json_object!(@nullable $kind),
                         span: json_object!(@span $($since $($until)?)?),
                         ..FieldDescription::EMPTY
                     },)*],
@@ -141,6 +142,10 @@ macro_rules! json_object {
     (@presence list) => { $crate::protocol::describe::Presence::List };
     (@presence flag) => { $crate::protocol::describe::Presence::Flag };
     (@presence $other:ident) => { $crate::protocol::describe::Presence::Optional };
+
+    (@nullable any) => { true };
+    (@nullable nullable) => { true };
+    (@nullable $other:ident) => { false };
 
     (@span) => { None };
     (@span $since:ident) => { json_object!(@span $since LATEST) };

@@ -125,12 +125,12 @@ impl Mender<'_> {
     ) -> Result<(), Fault> {
         let given = members.get(field.json);
         let Some(value) = given.filter(|value| value.get() != "null") else {
-            let is_null = given.is_some();
-            match field.presence {
-                Presence::Required => return Err(Fault::missing(field.json)),
-                Presence::List if is_null => rewriting::set(members, field.json, &[(); 0]),
-                _ if is_null && !is_nullable(field) => drop(members.shift_remove(field.json)),
-                _ => {}
+            match (given.is_some(), field.presence) {
+                (true, _) if is_nullable(field) => {}
+                (_, Presence::Required) => return Err(Fault::missing(field.json)),
+                (true, Presence::List) => rewriting::set(members, field.json, &[(); 0]),
+                (true, _) => drop(members.shift_remove(field.json)),
+                (false, _) => {}
             }
             return Ok(());
         };
@@ -306,6 +306,67 @@ mod tests {
 
     fn read(method: &str, given: &Value) -> Value {
         usable(method, RawJson::from_value(given).unwrap()).unwrap().parse().unwrap()
+    }
+
+    /// A value of a type whose optional members are `null`, or, if `deep`, have such values.
+    fn with_nulls(ty: Type, deep: bool) -> Value {
+        match ty {
+            Type::Boolean => json!(false),
+            Type::Integer | Type::Number | Type::Duration => json!(1),
+            Type::Json | Type::Object => json!({}),
+            Type::Values(values) => json!(values.values[0].0),
+            Type::String | Type::OneOf(_) => json!("a:b"),
+            Type::List(of) => json!([with_nulls(*of, deep)]),
+            Type::Map(of) => json!({"a": with_nulls(*of, deep)}),
+            Type::OneOrList(of) | Type::OrFalse(of) => with_nulls(*of, deep),
+            Type::Union(union) => {
+                let mut value = with_nulls(union.variants[0].1, deep);
+                if let Some(tag) = union.tag {
+                    value[tag] = json!(union.variants[0].0);
+                }
+                value
+            }
+            Type::Model(model) => {
+                let mut value = json!({});
+                for field in model.fields {
+                    let is_parent = matches!(field.ty, Type::List(_) | Type::Map(_) | Type::Model(_) | Type::Union(_));
+                    let is_needed = matches!(field.presence, Presence::Required | Presence::List);
+                    value[field.json] = match is_needed || (deep && is_parent) {
+                        true => with_nulls(field.readable(), deep),
+                        false => Value::Null,
+                    };
+                }
+                value
+            }
+        }
+    }
+
+    /// The paths of the members that are `null`.
+    fn null_members(value: &Value, path: &str, found: &mut Vec<String>) {
+        match value {
+            Value::Null => found.push(path.to_owned()),
+            Value::Array(items) => items.iter().for_each(|item| null_members(item, path, found)),
+            Value::Object(members) => {
+                members.iter().for_each(|(name, member)| null_members(member, &format!("{path}.{name}"), found));
+            }
+            _ => {}
+        }
+    }
+
+    /// A gateway passes on what is read here, and servers must not send `null` for a missing
+    /// member.
+    #[test]
+    fn no_member_that_is_null_is_kept_unless_it_is_a_value() {
+        let mut kept = Vec::new();
+        for (operation, deep) in CLIENT.iter().flat_map(|operation| [(operation, false), (operation, true)]) {
+            let Some(ty) = operation.result else { continue };
+            let (read, texts) = logged(operation.method, &with_nulls(ty, deep));
+            assert!(texts.is_empty(), "{}: {texts:?}", operation.name);
+            null_members(&read, operation.name, &mut kept);
+        }
+        kept.sort_unstable();
+        kept.dedup();
+        assert_eq!(kept, ["call_tool.structuredContent", "get_task.ttlMs", "list_tasks.tasks.ttlMs"]);
     }
 
     /// Returns the result as read, and the warnings.
