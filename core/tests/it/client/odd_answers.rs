@@ -400,3 +400,14 @@ async fn told(server: &Server, method: &str, params: &Value) -> Value {
     let response = service.call(request).await.unwrap();
     serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap()
 }
+
+/// In the form of 2025-11-25, where only `content` tells a result from a task.
+#[tokio::test]
+async fn a_task_that_was_not_asked_for_is_no_result() {
+    let task = json!({"task": {"taskId": "t", "status": "working", "ttl": null}}).to_string();
+    let row = json!({"what": "a task", "method": "tools/call", "result": task});
+    let row: Row = serde_json::from_value(row).unwrap();
+    let client = Client::connect_with(target(&row), options(&row), ()).await.unwrap();
+    let error = client.call_tool("t", json!({})).await.unwrap_err().to_string();
+    assert!(error.contains("created a task for a call that did not ask for one"), "{error}");
+}

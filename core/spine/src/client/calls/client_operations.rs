@@ -1,9 +1,13 @@
 //! Client operations, generated from the rows of `client_operations!`.
 
-use super::read_result::read;
+use super::read_result::{read, read_page};
 use crate::{
     client::{Client, ClientError, RequestOptions},
-    protocol::{RawJson, method, model::*},
+    protocol::{
+        RawJson,
+        method::{self, Method},
+        model::*,
+    },
 };
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -70,7 +74,8 @@ macro_rules! client_methods {
             options: &RequestOptions,
         ) -> Result<$result, ClientError> {
             let params = object_of([member("cursor", cursor)?]);
-            read(&self.request(method::$method, params.as_ref(), options).await?)
+            let page = self.request(method::$method, params.as_ref(), options).await?;
+            read_page(Method::list_member(method::$method).unwrap_or_default(), &page)
         }
     };
 

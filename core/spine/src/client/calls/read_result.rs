@@ -5,7 +5,7 @@ use crate::{
     composition::rewriting::{self, ObjectMembers},
     protocol::{
         RawJson,
-        describe::{Described, FieldDescription, Presence, Type},
+        describe::{Described, FieldDescription, Type},
         members::members,
     },
 };
@@ -13,21 +13,22 @@ use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 
 /// Parses a result. Numbers that are too large for the types of its members are read as the largest
-/// ones. A list member is required, although the model treats its absence as an empty list.
+/// ones.
 pub(in crate::client) fn read<T: DeserializeOwned + Described>(result: &RawJson) -> Result<T, ClientError> {
     let read = result.read().or_else(|problem| {
         let held = result.parse().ok().map(|written| held(T::TYPE, written));
         held.and_then(|held| serde_json::from_str(held.get()).ok()).ok_or(problem)
     });
-    let read: T = read.map_err(ClientError::InvalidResponse)?;
-    if let Type::Model(object) = T::TYPE {
-        let is_missing = |name| matches!(members(result.as_bytes(), [name]), Ok([None]));
-        let mut lists = object.fields.iter().filter(|field| field.presence == Presence::List);
-        if let Some(field) = lists.find(|field| is_missing(field.json)) {
-            return Err(ClientError::InvalidResponse(format!("missing field `{}`", field.json)));
-        }
+    read.map_err(ClientError::InvalidResponse)
+}
+
+/// Parses a page of a list of this name. It must have items, although the model treats none as an
+/// empty list.
+pub(super) fn read_page<T: DeserializeOwned + Described>(list: &str, page: &RawJson) -> Result<T, ClientError> {
+    if matches!(members(page.as_bytes(), [list]), Ok([None])) {
+        return Err(ClientError::InvalidResponse(format!("missing field `{list}`")));
     }
-    Ok(read)
+    read(page)
 }
 
 /// The value with numbers that the type can hold.

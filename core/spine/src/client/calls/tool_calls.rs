@@ -29,7 +29,13 @@ impl Client {
         options: &RequestOptions,
     ) -> Result<CallToolResult, ClientError> {
         let params = call_params(name, &arguments)?;
-        read(&self.request(method::TOOLS_CALL, Some(&params), options).await?)
+        let result: CallToolResult = read(&self.request(method::TOOLS_CALL, Some(&params), options).await?)?;
+        // `content` may be missing only from the response to a call that asked for a task.
+        if result.content.is_empty() && result.extra.contains_key("task") {
+            let text = "the server created a task for a call that did not ask for one";
+            return Err(ClientError::InvalidResponse(text.to_owned()));
+        }
+        Ok(result)
     }
 }
 
