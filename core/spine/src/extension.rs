@@ -2,7 +2,7 @@
 //! guarantee: any release may change it.
 
 #[cfg(feature = "client")]
-pub use crate::client::{Observation, OtherClient, PassingHandler, report_progress, requires_extension};
+pub use crate::client::{Observation, OtherClient, PassingHandler, readable, report_progress, requires_extension};
 pub use crate::runtime::{BoxedTask, Promise, Watched, change, wait};
 #[cfg(feature = "server")]
 pub use crate::server::{Category, ListSet, Offers, RemoteServer, TestSession, ToolTasks, WeakServer};

@@ -8,6 +8,7 @@ mod host;
 mod host_tasks;
 mod negotiation;
 mod odd_answers;
+mod odd_requests;
 mod operations;
 mod processes;
 mod reconnecting;

@@ -4,7 +4,7 @@ use super::callers::Caller;
 use std::sync::Arc;
 use trunkline_core::{
     client::{Client, ClientEvents},
-    extension::{on_drop::OnDrop, report_progress, sync::Mutex},
+    extension::{on_drop::OnDrop, readable, report_progress, sync::Mutex},
     protocol::{RawJson, RpcError, method, model::LogMessage},
     server::CallInfo,
 };
@@ -90,7 +90,7 @@ pub(super) fn pass_progress(info: &CallInfo, params: &RawJson) {
 
 /// Sends a log message to the client of a call.
 pub(super) fn pass_log(info: &CallInfo, params: Option<&RawJson>) {
-    match params.map(RawJson::read::<LogMessage>) {
+    match params.map(readable::<LogMessage>) {
         Some(Ok(LogMessage { level, logger, data, .. })) => info.log(level, logger.as_deref(), &data),
         _ => tracing::debug!(target: "trunkline::server::proxy", "ignored an invalid log message"),
     }

@@ -32,8 +32,8 @@ pub(super) fn check_declared(name: &str, capabilities: &Value) -> Result<(), Rpc
 /// The task that a request asks for. The parameter is ignored if the client has not declared tasks
 /// for this method (TSK-08).
 pub(super) fn requested(name: &str, params: &Value, capabilities: &Value) -> Result<Option<TaskMetadata>, RpcError> {
-    let Some(task) = params.get("task").filter(|_| is_declared(capabilities, &format!("/tasks/requests/{name}")))
-    else {
+    let given = params.get("task").filter(|task| !task.is_null());
+    let Some(task) = given.filter(|_| is_declared(capabilities, &format!("/tasks/requests/{name}"))) else {
         return Ok(None);
     };
     let wrong = |what: &str| RpcError::invalid_params(format!("params/task{what}"));
@@ -88,6 +88,7 @@ mod tests {
             assert_eq!(task(unlimited), Ok(Some(TaskMetadata::default())));
         }
         assert_eq!(requested(ELICIT, &json!({}), &declared), Ok(None));
+        assert_eq!(task(Value::Null), Ok(None));
         for wrong in [json!(5), json!([]), json!({"ttl": -1}), json!({"ttl": 1.5}), json!({"ttl": "5"})] {
             assert_eq!(task(wrong.clone()).unwrap_err().code, code::INVALID_PARAMS, "{wrong}");
         }

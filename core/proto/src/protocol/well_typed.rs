@@ -10,6 +10,9 @@ use super::{
 /// The variants of a union without a tag are checked together.
 const MAX_VARIANTS: usize = 4;
 
+/// Below this length, a number without an exponent is not too large for floating point.
+const MAX_PLAIN_DIGITS: usize = 300;
+
 /// Returns whether `json`, which must be valid JSON, is of a type. Required members must be there,
 /// and `null` only where it is a value. Unknown members may be anything. `needed` names a member of
 /// an object that counts as required.
@@ -34,7 +37,7 @@ fn behind(ty: Type, text: &[u8]) -> Option<&[u8]> {
         }
         Type::Boolean => text.strip_prefix(b"true").or_else(|| text.strip_prefix(b"false")),
         Type::Integer | Type::Duration => behind_digits(text),
-        Type::Number => text.first().filter(|first| **first == b'-' || first.is_ascii_digit()).and(behind_any(text)),
+        Type::Number => behind_number(text),
         Type::Object => text.first().filter(|first| **first == b'{').and(behind_any(text)),
         Type::OrFalse(of) => text.strip_prefix(b"false").or_else(|| behind(*of, text)),
         Type::OneOrList(of) if !text.starts_with(b"[") => behind(*of, text),
@@ -54,6 +57,16 @@ fn behind_digits(text: &[u8]) -> Option<&[u8]> {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let after = &text[digits..];
     (digits > 0 && !matches!(after.first(), Some(b'.' | b'e' | b'E'))).then_some(after)
+}
+
+/// A number that floating point can represent.
+fn behind_number(text: &[u8]) -> Option<&[u8]> {
+    text.first().filter(|first| **first == b'-' || first.is_ascii_digit())?;
+    let after = behind_any(text)?;
+    let number = &text[..text.len() - after.len()];
+    let is_plain = number.len() < MAX_PLAIN_DIGITS && !number.iter().any(|byte| matches!(byte, b'e' | b'E'));
+    let is_finite = || str::from_utf8(number).ok()?.trim_end().parse().ok().filter(|number: &f64| number.is_finite());
+    (is_plain || is_finite().is_some()).then_some(after)
 }
 
 fn behind_list(of: Type, text: &[u8]) -> Option<&[u8]> {
@@ -153,7 +166,7 @@ mod tests {
     use super::*;
     use crate::protocol::{
         describe::Described,
-        model::{CallToolResult, ListResourcesResult, ListToolsResult, LogMessage, ReadResourceResult, Task},
+        model::{CallToolResult, ListResourcesResult, ListToolsResult, LogMessage, Progress, ReadResourceResult, Task},
     };
 
     fn is_typed<T: Described>(json: &str) -> bool {
@@ -178,6 +191,7 @@ mod tests {
         assert!(is_typed::<ListResourcesResult>(
             r#"{"resources":[{"name":"a","uri":"a:b","size":12345678901234567890123}]}"#
         ));
+        assert!(is_typed::<Progress>(r#"{"progress":1e308,"total":-0.5E2}"#));
         assert!(is_typed::<LogMessage>(r#"{"level":"info","data":null}"#));
         assert!(is_typed::<Task>(
             r#"{"taskId":"t","status":"working","createdAt":"","lastUpdatedAt":"","ttlMs":null}"#
@@ -213,6 +227,9 @@ mod tests {
             assert!(!is_typed::<ListToolsResult>(&json), "{json}");
         }
         assert!(!is_typed::<ListToolsResult>(r#"{"tools":[{"name":"a","inputSchema":{},"outputSchema":null}]}"#));
+        for total in ["1e999", "-1E400", &"9".repeat(400)] {
+            assert!(!is_typed::<Progress>(&format!(r#"{{"progress":1,"total":{total}}}"#)));
+        }
         for time in ["-1", "null"] {
             assert!(!is_typed::<ReadResourceResult>(&format!(r#"{{"contents":[],"ttlMs":{time}}}"#)));
         }

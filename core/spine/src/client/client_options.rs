@@ -1,6 +1,6 @@
 //! The options of a client and of a request, with their defaults.
 
-use super::{ClientHandlers, InputResponses, ServerDefaults};
+use super::{ClientHandlers, InputResponses, ServerDefaults, readable};
 use crate::{
     cause::Cause,
     client_auth::ClientAuth,
@@ -8,7 +8,7 @@ use crate::{
     protocol::{
         RawJson, SentTrace,
         describe::{Described, Type},
-        model::{ClientCapabilities, Implementation, LoggingLevel, Root},
+        model::{ClientCapabilities, Implementation, LoggingLevel, Progress, Root},
         options::{Bytes, JsonForm, Millis},
     },
     telemetry::{self, OpenOperation, Telemetry},
@@ -216,17 +216,8 @@ impl JsonForm<Implementation> for Info {
 pub type ProgressHook = Arc<dyn Fn(&RawJson) + Send + Sync>;
 
 /// Passes on a progress notification: the progress, the total, and a message for people.
-pub fn report_progress(
-    params: &RawJson,
-    report: impl FnOnce(f64, Option<f64>, Option<&str>),
-) -> Result<(), serde_json::Error> {
-    #[derive(Deserialize)]
-    struct Progress {
-        progress: f64,
-        total: Option<f64>,
-        message: Option<String>,
-    }
-    let Progress { progress, total, message } = params.parse()?;
+pub fn report_progress(params: &RawJson, report: impl FnOnce(f64, Option<f64>, Option<&str>)) -> Result<(), String> {
+    let Progress { progress, total, message, .. } = readable(params)?;
     report(progress, total, message.as_deref());
     Ok(())
 }

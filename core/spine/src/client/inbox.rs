@@ -2,7 +2,14 @@
 
 use super::{
     ClientError, Inbox, LinkFailure,
-    calls::{known_tools::ToolFacts, odd_results::usable, result_schema::SchemaRules},
+    calls::{
+        client_call::Awaited,
+        known_tools::ToolFacts,
+        odd_params::{mend_request, usable_notification},
+        odd_results::usable,
+        odd_value::Fault,
+        result_schema::SchemaRules,
+    },
     inner::ClientInner,
     response_cache::with_valid_time,
     tasks::task_form::unified,
@@ -11,8 +18,8 @@ use crate::{
     engine::{Answer, ClientReceived},
     printable::printable,
     protocol::{
-        RawJson, RequestId, Revision, RevisionFeature,
-        envelope::{self, Beginning, Frame, FrameBounds, Message},
+        RawJson, RequestId, Revision, RevisionFeature, RpcError,
+        envelope::{self, Beginning, Frame, FrameBounds, Message, Notification},
         method::{self, Method},
     },
     wire_log::{Direction, MessageInfo, Side},
@@ -143,8 +150,9 @@ impl ClientInner {
         }
     }
 
-    fn message(self: &Arc<Self>, message: Message) {
+    fn message(self: &Arc<Self>, mut message: Message) {
         let copy = self.wire_log().map(|_| message.clone());
+        let fault = mend_request(&mut message);
         let (received, revision, declared) = {
             let mut conversation = self.conversation.lock();
             let received = conversation.receive(self.runtime.now(), message);
@@ -162,6 +170,11 @@ impl ClientInner {
                 &copy,
             );
         }
+        self.handle(received, revision, fault);
+    }
+
+    /// `fault` is why the parameters of a request cannot be used.
+    fn handle(self: &Arc<Self>, received: ClientReceived<Awaited>, revision: Option<Revision>, fault: Option<Fault>) {
         match received {
             ClientReceived::Answered { id, item, method, answer } => {
                 let answer = match answer {
@@ -179,24 +192,31 @@ impl ClientInner {
                 item.answered(self, answer);
             }
             ClientReceived::Abandoned(result) => self.abandoned(&result),
-            ClientReceived::Progress { item, params } => item.progress(params),
+            ClientReceived::Progress { item, params } => {
+                let progress = Notification { method: method::PROGRESS.into(), params: Some(params) };
+                let usable = usable_notification(progress).and_then(|progress| progress.params);
+                usable.into_iter().for_each(|params| item.progress(params));
+            }
             ClientReceived::OfSubscription { item, notification } => {
                 self.cache.notification(&notification);
-                if let Some(task) = self.tasks.notification(&notification) {
-                    self.events.notification(method::TASKS_STATUS, task.as_ref());
+                let Some(notification) = usable_notification(notification) else { return };
+                if self.tasks.notification(&notification) {
+                    self.events.notification(method::TASKS_STATUS, notification.params.as_ref());
                 }
                 item.call.receiver.notification(notification);
             }
             ClientReceived::Notification(notification) => {
                 self.cache.notification(&notification);
-                let status = self.tasks.notification(&notification);
+                let Some(notification) = usable_notification(notification) else { return };
+                let is_of_task = self.tasks.notification(&notification);
                 self.subscriptions.notification(&notification);
-                match status {
-                    Some(task) => self.events.notification(method::TASKS_STATUS, task.as_ref()),
-                    None => self.events.notification(&notification.method, notification.params.as_ref()),
-                }
+                let method = if is_of_task { method::TASKS_STATUS } else { &notification.method };
+                self.events.notification(method, notification.params.as_ref());
             }
-            ClientReceived::Request(request) => self.request_received(request),
+            ClientReceived::Request(request) => match fault {
+                None => self.request_received(request),
+                Some(fault) => self.answer(&request.id, Err(RpcError::invalid_params(format!("params: {fault}")))),
+            },
             ClientReceived::Withdrawn(id) => self.withdrawn(&id),
             ClientReceived::Replied(answer) => self.send(answer),
             ClientReceived::Nothing(why) => {

@@ -32,6 +32,8 @@ pub use calls::loaded_skills::LoadedSkill;
 #[cfg(all(feature = "bridge", feature = "skills"))]
 #[doc(hidden)]
 pub use calls::loaded_skills::skill_file_uri;
+#[doc(hidden)]
+pub use calls::read_result::readable;
 pub use client::Client;
 pub use client_builder::ClientBuilder;
 pub use client_error::ClientError;

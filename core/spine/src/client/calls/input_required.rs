@@ -3,7 +3,6 @@
 use crate::protocol::{
     RawJson,
     describe::{Described, Type},
-    model::Task,
 };
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -12,9 +11,6 @@ use serde_json::{
     value::{RawValue, to_raw_value},
 };
 use std::collections::BTreeMap;
-
-/// Maximum requests per round.
-const MAX_REQUESTS: usize = 64;
 
 /// The input that a server needs before it has a result. Turn it into the next round with
 /// [`InputRequired::answer`].
@@ -46,7 +42,7 @@ const MAX_REQUESTS: usize = 64;
 pub struct InputRequired {
     pub(in crate::client) requests: IndexMap<String, InputRequest>,
     /// The server's state, a JSON string that only the server can read.
-    state: Option<RawJson>,
+    pub(super) state: Option<RawJson>,
 }
 
 /// One request for input.
@@ -94,48 +90,6 @@ impl Described for EchoedState {
 }
 
 impl InputRequired {
-    /// Parses the result of a server.
-    pub(in crate::client) fn read(result: &RawJson) -> Result<Self, String> {
-        #[derive(Deserialize)]
-        struct Result_<'a> {
-            #[serde(borrow, default, rename = "inputRequests")]
-            requests: Option<IndexMap<String, Request<'a>>>,
-            #[serde(borrow, default, rename = "requestState")]
-            state: Option<&'a RawValue>,
-        }
-        #[derive(Deserialize)]
-        struct Request<'a> {
-            method: String,
-            #[serde(borrow, default)]
-            params: Option<&'a RawValue>,
-        }
-        let invalid = |problem: &str| format!("input_required: {problem}");
-        let read: Result_<'_> = result.read().map_err(|problem| invalid(&problem))?;
-        if read.requests.is_none() && read.state.is_none() {
-            return Err(invalid("neither inputRequests nor requestState is set"));
-        }
-        if read.state.is_some_and(|state| !state.get().starts_with('"')) {
-            return Err(invalid("requestState must be a string"));
-        }
-        let requests = read.requests.unwrap_or_default();
-        if requests.len() > MAX_REQUESTS {
-            return Err(invalid(&format!("{} requests; the maximum is {MAX_REQUESTS}", requests.len())));
-        }
-        let slice = |raw| RawJson::slice_of(result.buffer(), raw);
-        let request = |Request { method, params }| InputRequest {
-            method,
-            params: params.map_or_else(RawJson::empty_object, slice),
-        };
-        let requests = requests.into_iter().map(|(key, given)| (key, request(given))).collect();
-        Ok(Self { requests, state: read.state.map(slice) })
-    }
-
-    /// The requests of a task (TKX-32).
-    pub(in crate::client) fn of_task(task: &Task) -> Result<Self, String> {
-        let requests = task.input_requests.clone().unwrap_or_default();
-        Self::read(&RawJson::object(&json!({"inputRequests": requests})))
-    }
-
     /// The server's state, for a caller that answers later or elsewhere
     /// ([`InputResponses::with_request_state`]).
     pub fn request_state(&self) -> Option<String> {

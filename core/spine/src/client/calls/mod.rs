@@ -10,11 +10,13 @@ pub(super) mod known_tools;
 #[cfg(feature = "skills")]
 pub(super) mod loaded_skills;
 mod notifying;
+pub(super) mod odd_params;
 pub(super) mod odd_results;
-mod odd_value;
+pub(super) mod odd_value;
 mod prompt_calls;
 mod raw_requests;
 pub(super) mod read_result;
+mod reading_input;
 pub(crate) mod reply_to;
 pub(crate) mod result_schema;
 mod sending;

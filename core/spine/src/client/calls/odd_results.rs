@@ -3,7 +3,10 @@
 //! of the wrong type is ignored, and an item that cannot be used does not cost the others of its
 //! list.
 
-use super::odd_value::{Fault, number_in_digits};
+use super::{
+    odd_value::{Fault, number_in_digits},
+    read_result::held_number,
+};
 use crate::{
     client::ClientError,
     composition::rewriting::{self, ObjectMembers},
@@ -20,8 +23,11 @@ use std::{borrow::Cow, fmt};
 
 /// Required members that have an obvious value, also instead of a wrong one: the type, the member
 /// and the value.
-const MEMBER_DEFAULTS: &[(&str, &str, &str)] =
-    &[("Tool", "inputSchema", r#"{"type":"object"}"#), ("Implementation", "version", r#""""#)];
+const MEMBER_DEFAULTS: &[(&str, &str, &str)] = &[
+    ("Tool", "inputSchema", r#"{"type":"object"}"#),
+    ("Implementation", "version", r#""""#),
+    ("LogMessage", "level", r#""info""#),
+];
 
 /// A result may be odd in thousands of places; the log names the first ones.
 const MAX_WARNINGS: usize = 16;
@@ -69,17 +75,29 @@ pub(in crate::client) fn usable(method: &str, result: RawJson) -> Result<RawJson
 pub(in crate::client) fn mended(
     method: &str,
     model: &ObjectDescription,
-    mut members: ObjectMembers,
+    members: ObjectMembers,
 ) -> Result<RawJson, ClientError> {
-    let mut mender = Mender { method, warnings: 0 };
-    let outcome = mender.members(model, &mut members, &Place::Result);
-    mender.end();
-    outcome.map_err(|fault| refused(method, &fault))?;
-    Ok(RawJson::object(&members))
+    let mender = Mender { method, is_request: false, warnings: 0 };
+    mender.mended(model, members).map_err(|fault| refused(method, &fault))
+}
+
+/// The same for the parameters of a request or notification.
+pub(in crate::client) fn mended_params(
+    method: &str,
+    model: &ObjectDescription,
+    members: ObjectMembers,
+) -> Result<RawJson, Fault> {
+    Mender { method, is_request: true, warnings: 0 }.mended(model, members)
 }
 
 fn refused(method: &str, fault: &Fault) -> ClientError {
     ClientError::InvalidResponse(format!("the result of {method}: {fault}"))
+}
+
+/// Returns whether a member limits what a user may enter in a form. Ignoring it would let through
+/// what the server does not expect.
+fn is_constraint(model: &ObjectDescription, field: &FieldDescription) -> bool {
+    matches!(model.name, "FormSchema" | "Field" | "Choices") && !matches!(field.json, "title" | "description")
 }
 
 /// Returns whether a value is an array, or `null` instead of an empty one.
@@ -90,13 +108,22 @@ fn is_list(value: &RawValue) -> bool {
 /// A mended value; `None` if it is usable as it was written.
 type Mended = Result<Option<Box<RawValue>>, Fault>;
 
-/// Mends one result.
+/// Mends one result, or the parameters of one message.
 struct Mender<'m> {
     method: &'m str,
+    /// Set for parameters. A conversation without one of its messages, or a form without one of its
+    /// fields, is another request: items of required lists are not left out.
+    is_request: bool,
     warnings: usize,
 }
 
 impl Mender<'_> {
+    fn mended(mut self, model: &ObjectDescription, mut members: ObjectMembers) -> Result<RawJson, Fault> {
+        let outcome = self.members(model, &mut members, &Place::Root);
+        self.end();
+        outcome.map(|()| RawJson::object(&members))
+    }
+
     /// Mends the members of an object.
     fn members(
         &mut self,
@@ -105,7 +132,9 @@ impl Mender<'_> {
         place: &Place<'_>,
     ) -> Result<(), Fault> {
         for field in model.fields {
-            let place = Place::Member(place, field.json);
+            let is_needed =
+                matches!(field.presence, Presence::Required | Presence::List) || is_constraint(model, field);
+            let place = Place::Member(place, field.json, is_needed);
             if let Err(fault) = self.member(field, members, &place) {
                 let default = MEMBER_DEFAULTS.iter().find(|(of, member, _)| (*of, *member) == (model.name, field.json));
                 let default = default.and_then(|(.., json)| RawValue::from_string((*json).to_owned()).ok());
@@ -134,14 +163,14 @@ impl Mender<'_> {
             }
             return Ok(());
         };
-        match (self.value(field.readable(), value, place), field.presence) {
-            (Ok(None), _) => {}
-            (Ok(Some(mended)), _) => drop(members.insert(field.json.to_owned(), mended)),
-            (Err(fault), Presence::Optional | Presence::Flag) => {
+        match self.value(field.readable(), value, place) {
+            Ok(None) => {}
+            Ok(Some(mended)) => drop(members.insert(field.json.to_owned(), mended)),
+            Err(fault) if place.is_needed() => return Err(fault.within(field.json)),
+            Err(fault) => {
                 self.warn(place, format_args!("ignored {place}: {fault}"));
                 members.shift_remove(field.json);
             }
-            (Err(fault), Presence::Required | Presence::List) => return Err(fault.within(field.json)),
         }
         Ok(())
     }
@@ -161,6 +190,7 @@ impl Mender<'_> {
                 Some(digits) => Ok(RawValue::from_string(digits).ok()),
                 None => Err(Fault::mistyped(ty, text)),
             },
+            (Type::Number, b'-' | b'0'..=b'9') => Ok(held_number(ty, text)),
             // The name may be written with escapes.
             (Type::Values(values), b'"') => match serde_json::from_str::<String>(text) {
                 Ok(name) if values.values.iter().any(|(known, _)| *known == name) => Ok(None),
@@ -173,10 +203,12 @@ impl Mender<'_> {
     /// Leaves out the items that cannot be used.
     fn list(&mut self, of: Type, value: &RawValue, place: &Place<'_>) -> Mended {
         let items: Vec<&RawValue> = read(value)?;
+        let needs_all = self.is_request && place.is_needed();
         let mut kept = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
             let place = Place::Item(place, index, item);
             match self.value(of, item, &place) {
+                Err(fault) if needs_all => return Err(fault.at(index)),
                 Ok(mended) => kept.push(mended.map_or(Cow::Borrowed(item), Cow::Owned)),
                 Err(fault) => self.warn(&place, format_args!("left out {place}: {fault}")),
             }
@@ -185,10 +217,12 @@ impl Mender<'_> {
     }
 
     fn map(&mut self, of: Type, value: &RawValue, place: &Place<'_>) -> Mended {
+        let needs_all = self.is_request && place.is_needed();
         let mut kept = ObjectMembers::new();
         for (name, item) in read::<ObjectMembers>(value)? {
-            let place = Place::Member(place, &name);
+            let place = Place::Member(place, &name, false);
             match self.value(of, &item, &place) {
+                Err(fault) if needs_all => return Err(fault.within(&name)),
                 Ok(mended) => kept.insert(name.clone(), mended.unwrap_or(item)),
                 Err(fault) => {
                     self.warn(&place, format_args!("left out {place}: {fault}"));
@@ -238,7 +272,7 @@ impl Mender<'_> {
         };
         for (_, field) in variants.iter().filter(|(_, field)| field.json != chosen.json) {
             let field = FieldDescription { presence: Presence::Optional, ..**field };
-            self.member(&field, &mut members, &Place::Member(place, field.json))?;
+            self.member(&field, &mut members, &Place::Member(place, field.json, false))?;
         }
         self.members(model, &mut members, place)?;
         Ok(to_raw_value(&members).ok())
@@ -255,7 +289,7 @@ impl Mender<'_> {
     fn end(&self) {
         if let Some(more) = self.warnings.checked_sub(MAX_WARNINGS).filter(|more| *more > 0) {
             let method = self.method;
-            tracing::warn!(target: "trunkline::client::calls", method, "the result has {more} more oddities");
+            tracing::warn!(target: "trunkline::client::calls", method, "the message has {more} more oddities");
         }
     }
 }
@@ -264,19 +298,24 @@ fn read<'a, T: serde::Deserialize<'a>>(value: &'a RawValue) -> Result<T, Fault> 
     serde_json::from_str(value.get()).map_err(|error| Fault::unreadable(&error))
 }
 
-/// A place in a result, such as `tools[3].annotations`.
+/// A place in a result or in parameters, such as `tools[3].annotations`.
 enum Place<'p> {
-    Result,
-    Member(&'p Place<'p>, &'p str),
+    Root,
+    /// The object, the name of its member, and whether the object is of no use without it.
+    Member(&'p Place<'p>, &'p str, bool),
     Item(&'p Place<'p>, usize, &'p RawValue),
 }
 
 impl Place<'_> {
+    fn is_needed(&self) -> bool {
+        matches!(self, Self::Member(.., true))
+    }
+
     /// The name of the item of a list that it is in.
     fn name(&self) -> Option<String> {
         match self {
-            Self::Result => None,
-            Self::Member(outer, _) => outer.name(),
+            Self::Root => None,
+            Self::Member(outer, ..) => outer.name(),
             Self::Item(outer, _, item) => outer.name().or_else(|| name_of(item)),
         }
     }
@@ -285,9 +324,9 @@ impl Place<'_> {
 impl fmt::Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Result => Ok(()),
-            Self::Member(Self::Result, member) => f.write_str(member),
-            Self::Member(outer, member) => write!(f, "{outer}.{member}"),
+            Self::Root => Ok(()),
+            Self::Member(Self::Root, member, _) => f.write_str(member),
+            Self::Member(outer, member, _) => write!(f, "{outer}.{member}"),
             Self::Item(outer, index, _) => write!(f, "{outer}[{index}]"),
         }
     }

@@ -11,7 +11,7 @@ const MAX_QUOTED: usize = 40;
 
 /// Why a value cannot be used.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(in crate::client) struct Fault {
     /// The wrong value within the one that cannot be used; empty for that one itself.
     path: String,
     /// `None` if the value is missing.
@@ -47,10 +47,19 @@ impl Fault {
 
     /// The same fault, for the object that the value is a member of.
     pub(super) fn within(self, member: &str) -> Self {
-        let path = match self.path.is_empty() {
-            true => member.to_owned(),
-            false => format!("{member}.{}", self.path),
-        };
+        self.below(member.to_owned())
+    }
+
+    /// The same fault, for the array that the value is an item of.
+    pub(super) fn at(self, index: usize) -> Self {
+        self.below(format!("[{index}]"))
+    }
+
+    fn below(self, mut path: String) -> Self {
+        if !self.path.is_empty() && !self.path.starts_with('[') {
+            path.push('.');
+        }
+        path.push_str(&self.path);
         Self { path, ..self }
     }
 }

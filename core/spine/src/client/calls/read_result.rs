@@ -1,4 +1,4 @@
-//! Reads results as models.
+//! Reads results and parameters as models.
 
 use crate::{
     client::ClientError,
@@ -12,14 +12,9 @@ use crate::{
 use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 
-/// Parses a result. Numbers that are too large for the types of its members are read as the largest
-/// ones.
+/// Parses a result.
 pub(in crate::client) fn read<T: DeserializeOwned + Described>(result: &RawJson) -> Result<T, ClientError> {
-    let read = result.read().or_else(|problem| {
-        let held = result.parse().ok().map(|written| held(T::TYPE, written));
-        held.and_then(|held| serde_json::from_str(held.get()).ok()).ok_or(problem)
-    });
-    read.map_err(ClientError::InvalidResponse)
+    readable(result).map_err(ClientError::InvalidResponse)
 }
 
 /// Parses a page of a list of this name. It must have items, although the model treats none as an
@@ -29,6 +24,15 @@ pub(super) fn read_page<T: DeserializeOwned + Described>(list: &str, page: &RawJ
         return Err(ClientError::InvalidResponse(format!("missing field `{list}`")));
     }
     read(page)
+}
+
+/// Parses a result or parameters. Numbers that are too large for the types of their members are
+/// read as the largest ones.
+pub fn readable<T: DeserializeOwned + Described>(json: &RawJson) -> Result<T, String> {
+    json.read().or_else(|problem| {
+        let held = json.parse().ok().map(|written| held(T::TYPE, written));
+        held.and_then(|held| serde_json::from_str(held.get()).ok()).ok_or(problem)
+    })
 }
 
 /// The value with numbers that the type can hold.
@@ -57,7 +61,7 @@ fn held(ty: Type, written: &RawValue) -> Box<RawValue> {
 }
 
 /// The largest number, if this one is larger.
-fn held_number(ty: Type, text: &str) -> Option<Box<RawValue>> {
+pub(super) fn held_number(ty: Type, text: &str) -> Option<Box<RawValue>> {
     let number: f64 = text.parse().ok()?;
     let largest = match ty {
         Type::Integer if number >= u64::MAX as f64 && text.parse::<u64>().is_err() => u64::MAX.to_string(),

@@ -46,7 +46,7 @@ impl RequestOptions {
     pub fn with_progress(mut self, hook: impl Fn(f64, Option<f64>, Option<&str>) + Send + Sync + 'static) -> Self {
         self.on_progress = Some(Arc::new(move |params: &RawJson| {
             if let Err(error) = report_progress(params, &hook) {
-                tracing::warn!(target: "trunkline::client::tools", %error, "ignored an invalid progress notification");
+                tracing::warn!(target: "trunkline::client::tools", error, "ignored an invalid progress notification");
             }
         }));
         self

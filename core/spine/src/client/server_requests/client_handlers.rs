@@ -2,9 +2,11 @@
 
 use super::handler_error::HandlerError;
 use crate::{
-    client::tasks::task_form::read_task,
+    client::readable,
     protocol::{
-        RawJson, RpcError, method,
+        RawJson, RpcError,
+        describe::Described,
+        method,
         model::{
             ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitResult,
             ElicitUrlParams, ElicitationComplete, Implementation, LogMessage, Task as TaskOfServer,
@@ -123,7 +125,7 @@ impl ClientHandlers {
     /// Receives log messages from servers. Must not block.
     #[deprecated(note = "in protocol revision 2026-07-28; log to standard error or through OpenTelemetry instead")]
     pub fn on_log(self, handler: impl Fn(LogMessage) + Send + Sync + 'static) -> Self {
-        self.on_received(method::LOG_MESSAGE, |params| params.read(), handler)
+        self.on_received(method::LOG_MESSAGE, handler)
     }
 
     /// Called when the server's tools have changed. Must not block.
@@ -144,27 +146,25 @@ impl ClientHandlers {
     /// Called when a URL elicitation is complete (2025-11-25). Its id may be unknown to this
     /// client. Must not block.
     pub fn on_elicitation_complete(self, handler: impl Fn(ElicitationComplete) + Send + Sync + 'static) -> Self {
-        self.on_received(method::ELICITATION_COMPLETE, |params| params.read(), handler)
+        self.on_received(method::ELICITATION_COMPLETE, handler)
     }
 
     /// Called with the task states that servers report: unprompted (2025-11-25), or for tasks that
     /// are followed or subscribed to. Must not block.
     pub fn on_task_status(self, handler: impl Fn(TaskOfServer) + Send + Sync + 'static) -> Self {
-        let read = |params: &RawJson| read_task(params).map_err(|error| error.to_string());
-        self.on_received(method::TASKS_STATUS, read, handler)
+        self.on_received(method::TASKS_STATUS, handler)
     }
 
-    fn on_received<T: 'static>(
+    fn on_received<T: DeserializeOwned + Described + 'static>(
         self,
         wanted: &'static str,
-        read: fn(&RawJson) -> Result<T, String>,
         handler: impl Fn(T) + Send + Sync + 'static,
     ) -> Self {
         self.on_notification(move |method, params| {
             if method != wanted {
                 return;
             }
-            match params.map_or_else(|| Err("it has no params".to_owned()), read) {
+            match params.map_or_else(|| Err("it has no params".to_owned()), readable) {
                 Ok(received) => handler(received),
                 Err(error) => {
                     tracing::warn!(target: "trunkline::client::handlers", method, error, "ignored an invalid notification from the server");
@@ -303,7 +303,7 @@ fn declare_tasks(capabilities: &mut Value, method: &str) {
 
 fn typed<P, T, F, R, E>(handler: F) -> RequestHandler
 where
-    P: DeserializeOwned,
+    P: DeserializeOwned + Described,
     T: Serialize,
     F: Fn(ServerRequest<P>) -> R + Send + Sync + 'static,
     R: Future<Output = Result<T, E>> + Send + 'static,
@@ -311,7 +311,7 @@ where
 {
     Arc::new(move |request: ServerRequest<RawJson>| {
         let ServerRequest { params, server, server_name, operation } = request;
-        let answer = params.read().map(|params| handler(ServerRequest { params, server, server_name, operation }));
+        let answer = readable(&params).map(|params| handler(ServerRequest { params, server, server_name, operation }));
         Box::pin(async move {
             let answer = answer.map_err(|problem| RpcError::invalid_params(format!("params.{problem}")))?;
             let result = answer.await.map_err(|error| error.into().into_rpc())?;

@@ -2,7 +2,7 @@
 
 use super::changes::Changes;
 use crate::{
-    client::{ClientCall, ClientError, ClientEvents, resource_uris::lies_below, tasks::task_form::read_task},
+    client::{ClientCall, ClientError, ClientEvents, resource_uris::lies_below},
     protocol::{
         envelope::Notification,
         method,
@@ -214,12 +214,12 @@ fn change(notification: &Notification) -> Option<Change> {
     let resource = |ResourceUpdated { uri, .. }| Change { uri: Some(uri), ..ChangeKind::Resource.into() };
     let task = |task| Change { task: Some(task), ..ChangeKind::Task.into() };
     let read = match &**method {
-        method::RESOURCES_UPDATED => params.as_ref()?.parse().map(resource),
-        method::TASKS_CHANGED | method::TASKS_STATUS => read_task(params.as_ref()?).map(task),
+        method::RESOURCES_UPDATED => params.as_ref()?.read().map(resource),
+        method::TASKS_CHANGED | method::TASKS_STATUS => params.as_ref()?.read().map(task),
         _ => return None,
     };
     read.inspect_err(
-        |error| tracing::warn!(target: "trunkline::client::subscription", method = &**method, %error, "ignored an invalid notification from the server"),
+        |error| tracing::warn!(target: "trunkline::client::subscription", method = &**method, error, "ignored an invalid notification from the server"),
     )
     .ok()
 }

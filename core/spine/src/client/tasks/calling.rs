@@ -111,8 +111,8 @@ impl ClientCall {
     ) -> Result<RawJson, ClientError> {
         let Some(wish) = self.task_wish() else { return self.outcome_of(ServerAnswer::Task(result.clone())) };
         let task = match wish.form {
-            TaskForm::Core => created_task(result).unwrap_or_else(|| read_task(result)),
-            TaskForm::Extension => read_task(result),
+            TaskForm::Core => created_task(result).unwrap_or_else(|| read_task(method::TOOLS_CALL, result)),
+            TaskForm::Extension => read_task(method::TOOLS_CALL, result),
         };
         let task = task.map_err(|error| ClientError::InvalidResponse(format!("the task: {error}")))?;
         let id = task.task_id.clone();

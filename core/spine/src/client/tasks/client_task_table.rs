@@ -1,9 +1,9 @@
 //! The tasks of a connection that are being followed.
 
-use super::{task_form::read_task, task_state::ClientTaskState};
+use super::task_state::ClientTaskState;
 use crate::{
     client::ClientError,
-    protocol::{RawJson, envelope::Notification, method},
+    protocol::{RawJson, envelope::Notification, method, model::Task},
     sync::Mutex,
 };
 use std::{
@@ -35,25 +35,20 @@ impl ClientTaskTable {
         }
     }
 
-    /// Handles a task notification of either form. Nothing relies on them (TSK-26). Returns its
-    /// parameters as programs see them, with the task in the form of the extension; `None` if it is
-    /// another notification.
-    pub(in crate::client) fn notification(
-        &self,
-        Notification { method, params }: &Notification,
-    ) -> Option<Option<RawJson>> {
+    /// Handles a task notification of either form. Nothing relies on them (TSK-26). Returns `false`
+    /// if it is another notification.
+    pub(in crate::client) fn notification(&self, Notification { method, params }: &Notification) -> bool {
         if !matches!(&**method, method::TASKS_STATUS | method::TASKS_CHANGED) {
-            return None;
+            return false;
         }
-        Some(params.as_ref().map(|params| {
-            let Ok(task) = read_task(params) else { return params.clone() };
+        if let Some(Ok(task)) = params.as_ref().map(RawJson::read::<Task>) {
             let states = self.0.lock().get(&task.task_id).cloned().unwrap_or_default();
             for state in states.iter().filter_map(Weak::upgrade) {
                 state.apply(task.clone());
                 state.poll_now.keep(());
             }
-            RawJson::from_value(&task).unwrap_or_else(|_| params.clone())
-        }))
+        }
+        true
     }
 
     /// Called when the connection has ended.

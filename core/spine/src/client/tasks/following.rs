@@ -288,7 +288,8 @@ impl Client {
     /// Requests the state of a task.
     pub(super) async fn task_state(&self, id: &str, options: &RequestOptions) -> Result<Task, ClientError> {
         let state = self.task_request(method::TASKS_GET, id, options).await?;
-        read_task(&state).map_err(|error| ClientError::InvalidResponse(format!("{}: {error}", method::TASKS_GET)))
+        read_task(method::TASKS_GET, &state)
+            .map_err(|error| ClientError::InvalidResponse(format!("{}: {error}", method::TASKS_GET)))
     }
 
     /// Sends a request about a task that only names it.

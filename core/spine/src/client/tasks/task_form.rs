@@ -1,27 +1,33 @@
 //! Converts tasks of every revision to the form of the extension.
 
-use crate::protocol::{
-    RawJson, method,
-    model::{JsonObject, Task},
+use crate::{
+    client::calls::{odd_results::mended_params, read_result::readable},
+    composition::rewriting::{self, ObjectMembers},
+    protocol::{
+        RawJson,
+        describe::{Described, Type},
+        method,
+        model::Task,
+    },
 };
-use serde_json::Value;
 
-/// Parses a task of either form.
-pub(in crate::client) fn read_task(json: &RawJson) -> Result<Task, serde_json::Error> {
-    let mut members: JsonObject = json.parse()?;
+/// Parses a task of either form, which is in a message of this method.
+pub(in crate::client) fn read_task(method: &str, json: &RawJson) -> Result<Task, String> {
+    let mut members: ObjectMembers = json.read()?;
     unify(&mut members);
     // Belongs to the message, not to the task.
     members.shift_remove("_meta");
     members.shift_remove("resultType");
-    serde_json::from_value(members.into())
+    let Type::Model(model) = Task::TYPE else { return readable(json) };
+    readable(&mended_params(method, model, members).map_err(|fault| fault.to_string())?)
 }
 
 /// The task in the response to a task request on 2025-11-25, or `None` if it is the result of the
 /// call (TSK-08).
-pub(super) fn created_task(result: &RawJson) -> Option<Result<Task, serde_json::Error>> {
-    let members: JsonObject = result.parse().ok()?;
-    let task = members.get("task").filter(|task| task.get("taskId").is_some())?;
-    Some(RawJson::from_value(task).and_then(|task| read_task(&task)))
+pub(super) fn created_task(result: &RawJson) -> Option<Result<Task, String>> {
+    let members: ObjectMembers = result.parse().ok()?;
+    let task: ObjectMembers = serde_json::from_str(members.get("task")?.get()).ok()?;
+    task.contains_key("taskId").then(|| read_task(method::TOOLS_CALL, &RawJson::object(&task)))
 }
 
 /// The result of a task method, with its tasks converted to the form of the extension.
@@ -29,16 +35,19 @@ pub(in crate::client) fn unified(method: &str, result: RawJson) -> RawJson {
     if !matches!(method, method::TASKS_GET | method::TASKS_CANCEL | method::TASKS_LIST) {
         return result;
     }
-    let Ok(mut members) = result.parse::<JsonObject>() else { return result };
-    match members.get_mut("tasks").and_then(Value::as_array_mut) {
-        Some(tasks) => tasks.iter_mut().filter_map(Value::as_object_mut).for_each(unify),
-        None => unify(&mut members),
+    let Ok(mut members) = result.parse::<ObjectMembers>() else { return result };
+    let unified = rewriting::in_member(&mut members, "tasks", |tasks: &mut Vec<ObjectMembers>| {
+        tasks.iter_mut().for_each(unify);
+        Some(())
+    });
+    if unified.is_none() {
+        unify(&mut members);
     }
-    RawJson::from_value(&members).unwrap_or(result)
+    RawJson::object(&members)
 }
 
 /// Renames the members of 2025-11-25 to those of the extension.
-fn unify(task: &mut JsonObject) {
+fn unify(task: &mut ObjectMembers) {
     for (old, new) in [("ttl", "ttlMs"), ("pollInterval", "pollIntervalMs")] {
         if let Some(value) = task.shift_remove(old) {
             task.insert(new.to_owned(), value);
@@ -49,7 +58,7 @@ fn unify(task: &mut JsonObject) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn raw(value: &Value) -> RawJson {
         RawJson::from_value(value).unwrap()
@@ -58,8 +67,11 @@ mod tests {
     #[test]
     fn both_forms_of_a_task_are_read() {
         let task = |ttl: &str, interval: &str| {
-            read_task(&raw(&json!({"taskId": "t", "status": "working", "createdAt": "a", "lastUpdatedAt": "b", ttl: 5,
-                interval: 7, "_meta": {"x": 1}, "resultType": "complete"})))
+            read_task(
+                method::TASKS_GET,
+                &raw(&json!({"taskId": "t", "status": "working", "createdAt": "a", "lastUpdatedAt": "b", ttl: 5,
+                interval: 7, "_meta": {"x": 1}, "resultType": "complete"})),
+            )
             .unwrap()
         };
         let modern = task("ttlMs", "pollIntervalMs");
