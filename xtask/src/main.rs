@@ -28,6 +28,7 @@ mod workspace;
 use anyhow::{Result, bail};
 
 use language::Language;
+use options::Options;
 use workspace::Workspace;
 
 /// The table of the commands, and the lines behind it.
@@ -60,7 +61,10 @@ fn run(arguments: &[String]) -> Result<bool> {
     let (command, options) = arguments.split_first().map_or(("help", &[][..]), |(first, rest)| (first.as_str(), rest));
     let (workspace, words) = (Workspace::find()?, options.iter().map(String::as_str).collect::<Vec<_>>());
     match (command, &words[..]) {
-        ("build", []) => build::languages(&workspace, Language::available()).map(|()| true),
+        ("build", _) => {
+            let languages = Options::parse(options, &["--lang"])?.languages;
+            build::languages(&workspace, &languages).map(|()| true)
+        }
         ("demo", _) => demo::run(&workspace, options),
         ("matrix", _) => matrix::run(&workspace, options),
         ("conformance", _) => conformance::run(workspace, options),

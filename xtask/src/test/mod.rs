@@ -3,6 +3,7 @@
 
 mod beginnings;
 mod binding_modules;
+mod checkout;
 pub(crate) mod circles;
 mod count;
 mod coverage;

@@ -4,8 +4,8 @@
 use anyhow::Result;
 
 use super::{
-    Count, Selection, binding_modules, coverage, deployment, examples, fixed_bounds, methods, programs, promises,
-    prose, snippets, suites, wire, workflows,
+    Count, Selection, binding_modules, checkout, coverage, deployment, examples, fixed_bounds, methods, programs,
+    promises, prose, snippets, suites, wire, workflows,
 };
 use crate::pages;
 use crate::workspace::Workspace;
@@ -68,6 +68,7 @@ pub(crate) mod reads {
     pub(super) const CONFORMANCE: &[&str] = &["core/", "bindings-", "tests/fixtures/", "tests/conformance/"];
     pub(super) const COUNTED: &[&str] = &["core/", "benches/", "tests/fixtures/rust/"];
     pub(super) const SHOWN: &[&str] = &["core/", "bindings-", "docs/snippets/", "tests/snippets/", "examples/"];
+    pub(super) const INSTALLED: &[&str] = &["core/", "bindings-", "docs/snippets/", "README.md"];
     pub(super) const PAGES: &[&str] = &["docs/", "README.md", "SECURITY.md", "examples/", "core/"];
     pub(super) const GENERATED: &[&str] = &[
         "core/",
@@ -111,7 +112,7 @@ pub(super) const WIRE: &str = "wire purity";
 
 /// Of the steps that wait for the build, the longest come first, so that none is left alone at the
 /// end.
-pub(super) static SHARED: [Step; 23] = {
+pub(super) static SHARED: [Step; 24] = {
     use Turn::{Beside, Cargo, Early, Last};
     [
         Step::new(Early, "methods in bindings", &["core/proto/src/protocol/method.rs", "bindings-"], methods::check),
@@ -141,6 +142,7 @@ pub(super) static SHARED: [Step; 23] = {
         }),
         Step::each(Beside, "programs of snippets", reads::SHOWN, programs::run_all),
         Step::each(Beside, "deployment", reads::SHOWN, deployment::check),
+        Step::each(Beside, "installing from a checkout", reads::INSTALLED, checkout::check).long(),
         Step::new(Beside, "instructions", reads::COUNTED, suites::instructions),
         Step::each(Last, "conformance of clients that wait", reads::CONFORMANCE, |workspace, selection| {
             crate::conformance::passed_clients(workspace, selection, true)
