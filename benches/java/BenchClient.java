@@ -1,8 +1,8 @@
 package bench.java;
 
-import dev.trunkline.java.BlobResourceContents;
+import dev.trunkline.java.model.BlobResourceContents;
 import dev.trunkline.java.Client;
-import dev.trunkline.java.RevisionChoice;
+import dev.trunkline.java.model.RevisionChoice;
 import dev.trunkline.java.Target;
 import java.io.BufferedReader;
 import java.io.IOException;

@@ -2,9 +2,9 @@
 import dev.trunkline.java.AuthOptions;
 import dev.trunkline.java.AuthorizationRequiredException;
 import dev.trunkline.java.Client;
-import dev.trunkline.java.Identity;
 import dev.trunkline.java.Server;
 import dev.trunkline.java.TokenVerificationRequest;
+import dev.trunkline.java.model.Identity;
 import java.util.List;
 
 class AccessTokens {

@@ -1,10 +1,10 @@
 // Suggestions for a prompt argument while the user types.
 import dev.trunkline.java.Client;
-import dev.trunkline.java.CompleteArgument;
-import dev.trunkline.java.PromptArgument;
-import dev.trunkline.java.PromptReference;
 import dev.trunkline.java.Server;
 import dev.trunkline.java.Target;
+import dev.trunkline.java.model.CompleteArgument;
+import dev.trunkline.java.model.PromptArgument;
+import dev.trunkline.java.model.PromptReference;
 import java.util.List;
 import java.util.stream.Stream;
 

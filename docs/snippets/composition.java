@@ -1,9 +1,9 @@
 // A gateway that exposes an older server under the newest revision, next to its own tool.
 import dev.trunkline.java.Client;
-import dev.trunkline.java.RevisionChoice;
 import dev.trunkline.java.Server;
 import dev.trunkline.java.Target;
-import dev.trunkline.java.Tool;
+import dev.trunkline.java.model.RevisionChoice;
+import dev.trunkline.java.model.Tool;
 import java.util.Map;
 import java.util.stream.Collectors;
 

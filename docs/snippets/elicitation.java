@@ -1,10 +1,10 @@
 // A tool that asks the user a question, and a client that answers it.
 import dev.trunkline.java.Client;
-import dev.trunkline.java.ElicitAction;
-import dev.trunkline.java.ElicitRequest;
-import dev.trunkline.java.ElicitResult;
 import dev.trunkline.java.Server;
 import dev.trunkline.java.Target;
+import dev.trunkline.java.model.ElicitAction;
+import dev.trunkline.java.model.ElicitRequest;
+import dev.trunkline.java.model.ElicitResult;
 import java.util.Map;
 
 class Elicitation {

@@ -1,10 +1,10 @@
 // A server that changes its features at run time, for everyone or per caller.
 import dev.trunkline.java.Client;
 import dev.trunkline.java.Context;
-import dev.trunkline.java.Implementation;
 import dev.trunkline.java.Server;
 import dev.trunkline.java.Target;
-import dev.trunkline.java.Tool;
+import dev.trunkline.java.model.Implementation;
+import dev.trunkline.java.model.Tool;
 import java.time.Duration;
 import java.util.stream.Collectors;
 

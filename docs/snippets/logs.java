@@ -1,9 +1,9 @@
 // Log messages for the client, and the library's own log.
 import dev.trunkline.java.Client;
 import dev.trunkline.java.Log;
-import dev.trunkline.java.LoggingLevel;
 import dev.trunkline.java.Server;
 import dev.trunkline.java.Target;
+import dev.trunkline.java.model.LoggingLevel;
 import java.util.Map;
 import java.util.concurrent.LinkedBlockingQueue;
 
@@ -39,7 +39,7 @@ class Logs {
     }
   }
 
-  static String textOf(dev.trunkline.java.LogMessage message) {
+  static String textOf(dev.trunkline.java.model.LogMessage message) {
     var files = ((Map<?, ?>) message.data()).get("files");
     return message.level() + " of the " + message.logger() + ": " + files + " files";
   }

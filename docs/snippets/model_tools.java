@@ -1,11 +1,11 @@
 // A server's tools in the formats of model providers, and a result as the model sees it.
-import dev.trunkline.java.CallToolResult;
 import dev.trunkline.java.Client;
-import dev.trunkline.java.ImageContent;
 import dev.trunkline.java.Server;
 import dev.trunkline.java.Target;
-import dev.trunkline.java.TextContent;
-import dev.trunkline.java.Tool;
+import dev.trunkline.java.model.CallToolResult;
+import dev.trunkline.java.model.ImageContent;
+import dev.trunkline.java.model.TextContent;
+import dev.trunkline.java.model.Tool;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

@@ -1,7 +1,7 @@
 // A custom store: maps here, a database in production.
 import dev.trunkline.java.Server;
 import dev.trunkline.java.Store;
-import dev.trunkline.java.StoredEntry;
+import dev.trunkline.java.model.StoredEntry;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;

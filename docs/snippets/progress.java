@@ -27,7 +27,7 @@ class Progress {
   }
 
   // Reports may be skipped if they arrive too fast, except the last.
-  static void show(dev.trunkline.java.Progress report) {
+  static void show(dev.trunkline.java.model.Progress report) {
     if (report.total() != null && report.progress() == report.total()) {
       System.out.printf("%.0f of %.0f: %s%n", report.progress(), report.total(), report.message());
     }

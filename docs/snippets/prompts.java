@@ -1,12 +1,12 @@
 // A prompt with arguments, one of them optional, and a client that gets it.
 import dev.trunkline.java.Client;
 import dev.trunkline.java.Content;
-import dev.trunkline.java.PromptArgument;
-import dev.trunkline.java.PromptMessage;
-import dev.trunkline.java.Role;
 import dev.trunkline.java.Server;
 import dev.trunkline.java.Target;
-import dev.trunkline.java.TextContent;
+import dev.trunkline.java.model.PromptArgument;
+import dev.trunkline.java.model.PromptMessage;
+import dev.trunkline.java.model.Role;
+import dev.trunkline.java.model.TextContent;
 import java.util.List;
 import java.util.Map;
 

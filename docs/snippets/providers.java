@@ -1,10 +1,10 @@
 // Table rows as resources: listed page by page and read on request.
 import dev.trunkline.java.Client;
 import dev.trunkline.java.Provider;
-import dev.trunkline.java.Resource;
 import dev.trunkline.java.Server;
 import dev.trunkline.java.Target;
-import dev.trunkline.java.TextResourceContents;
+import dev.trunkline.java.model.Resource;
+import dev.trunkline.java.model.TextResourceContents;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;

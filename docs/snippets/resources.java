@@ -3,7 +3,7 @@ import dev.trunkline.java.Client;
 import dev.trunkline.java.ProtocolException;
 import dev.trunkline.java.Server;
 import dev.trunkline.java.Target;
-import dev.trunkline.java.TextResourceContents;
+import dev.trunkline.java.model.TextResourceContents;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;

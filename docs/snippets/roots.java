@@ -1,8 +1,8 @@
 // A tool that only works in folders its client allows.
 import dev.trunkline.java.Client;
-import dev.trunkline.java.Root;
 import dev.trunkline.java.Server;
 import dev.trunkline.java.Target;
+import dev.trunkline.java.model.Root;
 import java.util.List;
 import java.util.stream.Collectors;
 

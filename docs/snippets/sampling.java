@@ -1,12 +1,12 @@
 // A tool that samples the client's model, and a client with a model.
 import dev.trunkline.java.Client;
-import dev.trunkline.java.CreateMessageResult;
-import dev.trunkline.java.Role;
-import dev.trunkline.java.SampleRequest;
-import dev.trunkline.java.SamplingMessage;
 import dev.trunkline.java.Server;
 import dev.trunkline.java.Target;
-import dev.trunkline.java.TextContent;
+import dev.trunkline.java.model.CreateMessageResult;
+import dev.trunkline.java.model.Role;
+import dev.trunkline.java.model.SampleRequest;
+import dev.trunkline.java.model.SamplingMessage;
+import dev.trunkline.java.model.TextContent;
 import java.util.List;
 import java.util.Map;
 

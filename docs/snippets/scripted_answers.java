@@ -1,10 +1,10 @@
 // A test of a tool that asks the user, with scripted answers.
 import dev.trunkline.java.Client;
-import dev.trunkline.java.ElicitAction;
-import dev.trunkline.java.ElicitRequest;
-import dev.trunkline.java.ElicitResult;
 import dev.trunkline.java.Server;
 import dev.trunkline.java.Target;
+import dev.trunkline.java.model.ElicitAction;
+import dev.trunkline.java.model.ElicitRequest;
+import dev.trunkline.java.model.ElicitResult;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;

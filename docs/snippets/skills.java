@@ -2,7 +2,7 @@
 import dev.trunkline.java.Client;
 import dev.trunkline.java.Server;
 import dev.trunkline.java.Target;
-import dev.trunkline.java.TextResourceContents;
+import dev.trunkline.java.model.TextResourceContents;
 import java.util.Map;
 
 class Skills {

@@ -1,9 +1,9 @@
 // A client that is notified when a resource changes, and when the list of tools does.
 import dev.trunkline.java.Client;
 import dev.trunkline.java.Server;
-import dev.trunkline.java.SubscriptionFilter;
 import dev.trunkline.java.Target;
-import dev.trunkline.java.TextResourceContents;
+import dev.trunkline.java.model.SubscriptionFilter;
+import dev.trunkline.java.model.TextResourceContents;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 

@@ -2,8 +2,8 @@
 import dev.trunkline.java.Client;
 import dev.trunkline.java.Server;
 import dev.trunkline.java.Target;
-import dev.trunkline.java.TaskStatus;
-import dev.trunkline.java.TaskSupport;
+import dev.trunkline.java.model.TaskStatus;
+import dev.trunkline.java.model.TaskSupport;
 import java.time.Duration;
 import java.util.Map;
 

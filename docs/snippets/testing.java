@@ -1,9 +1,9 @@
 // Tests of a server without sockets or processes. In your project, make them methods with `@Test`.
 import dev.trunkline.java.Client;
-import dev.trunkline.java.RevisionChoice;
 import dev.trunkline.java.Server;
 import dev.trunkline.java.Target;
 import dev.trunkline.java.ToolException;
+import dev.trunkline.java.model.RevisionChoice;
 import java.util.List;
 
 class Testing {

@@ -1,10 +1,10 @@
 // A client that gets access tokens from a function, and a new one when the server refuses one.
 import dev.trunkline.java.Client;
-import dev.trunkline.java.Identity;
 import dev.trunkline.java.Server;
-import dev.trunkline.java.Token;
-import dev.trunkline.java.TokenRequest;
 import dev.trunkline.java.TokenVerificationRequest;
+import dev.trunkline.java.model.Identity;
+import dev.trunkline.java.model.Token;
+import dev.trunkline.java.model.TokenRequest;
 import java.util.List;
 
 class Tokens {

@@ -1,9 +1,9 @@
 // Starts the server next to it and uses it. Given a URL, it connects there instead.
 import dev.trunkline.java.Client;
 import dev.trunkline.java.Target;
-import dev.trunkline.java.TextResourceContents;
-import dev.trunkline.java.Tool;
 import dev.trunkline.java.TrunklineException;
+import dev.trunkline.java.model.TextResourceContents;
+import dev.trunkline.java.model.Tool;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;

@@ -1,8 +1,8 @@
 // Notes that a model can write and read. Serves stdio; given a port, HTTP.
 import dev.trunkline.java.Description;
-import dev.trunkline.java.PromptArgument;
 import dev.trunkline.java.Server;
 import dev.trunkline.java.ToolException;
+import dev.trunkline.java.model.PromptArgument;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentSkipListMap;

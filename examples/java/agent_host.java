@@ -1,7 +1,7 @@
 import dev.trunkline.java.ClientGroup;
 import dev.trunkline.java.Json;
-import dev.trunkline.java.TextContent;
 import dev.trunkline.java.TrunklineException;
+import dev.trunkline.java.model.TextContent;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;

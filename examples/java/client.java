@@ -1,5 +1,5 @@
-import dev.trunkline.java.Progress;
 import dev.trunkline.java.Target;
+import dev.trunkline.java.model.Progress;
 import java.time.Duration;
 import java.util.Map;
 

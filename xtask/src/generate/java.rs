@@ -1,5 +1,8 @@
-//! Generates the files of the Java package from the surface. A template contains many classes: a
-//! line `//// Name` begins each, because a public class needs a file of its own.
+//! Generates the files of the Java packages from the surface. A template contains many classes: a
+//! line `//// Name` begins each, because a public class needs a file of its own. Public records and
+//! enums, which are data, are in the package of models, and all others in the main one.
+
+use std::collections::HashSet;
 
 use anyhow::{Context, Result};
 use minijinja::value::{Serde, Value};
@@ -9,7 +12,15 @@ use super::text::{camel, commented, documented, unmarked};
 use super::{File, MARK, kotlin, templates};
 use crate::workspace::Workspace;
 
-const FOLDER: &str = "bindings-uniffi/java/src/generated/java/dev/trunkline/java";
+const SOURCES: &str = "bindings-uniffi/java/src/generated/java";
+const PACKAGE: &str = "dev.trunkline.java";
+const MODELS: &str = "dev.trunkline.java.model";
+
+/// The beginnings of declarations of data.
+const DATA: [&str; 3] = ["public record ", "public sealed interface ", "public enum "];
+
+/// In the declaration of an enum whose values need not be known.
+const OPEN_ENUM: &str = " extends OpenEnum ";
 
 /// Precedes each class of a template, with the name of the class after it.
 const CLASS_MARK: &str = "//// ";
@@ -17,8 +28,13 @@ const CLASS_MARK: &str = "//// ";
 /// The tag for documentation of deprecated items, which have the annotation as well.
 const DEPRECATED: &str = "@deprecated Since 2026-07-28: ";
 
-/// Classes of other packages, which a file imports if it names them.
-const IMPORTS: [&str; 9] = [
+/// Classes that are not generated, which a file of another package imports if it names them.
+const IMPORTS: [&str; 14] = [
+    "dev.trunkline.java.Context",
+    "dev.trunkline.java.JsonName",
+    "dev.trunkline.java.model.Elicited",
+    "dev.trunkline.java.model.Model",
+    "dev.trunkline.java.model.ResourceRequest",
     "java.lang.reflect.Type",
     "java.time.Duration",
     "java.util.List",
@@ -40,24 +56,37 @@ pub(crate) fn render(workspace: &Workspace, printed: &Value) -> Result<Vec<File>
         tag(&field.name, &documented(&field).replace(", in milliseconds", ""))
     });
     environment.add_filter("constant", |value: String| kotlin::constant(&value));
-    let mut files = Vec::new();
-    for (template, text) in templates::render(&environment, FOLDER, printed)? {
+    let mut classes = Vec::new();
+    for (template, text) in templates::render(&environment, SOURCES, printed)? {
         for class in text.split(CLASS_MARK).skip(1) {
             let (name, body) =
                 class.split_once('\n').with_context(|| format!("a class without a body in {template}"))?;
-            files.push((format!("{FOLDER}/{name}.java"), file(body)));
+            classes.push((format!("{}.{name}", package_of(body)), body.to_owned()));
         }
     }
-    Ok(files)
+    let mut imports: Vec<_> = IMPORTS.into_iter().chain(classes.iter().map(|(class, _)| class.as_str())).collect();
+    imports.sort_unstable();
+    Ok(classes.iter().map(|(class, body)| file(class, body, &imports)).collect())
 }
 
-fn file(body: &str) -> String {
-    let code: Vec<_> = body.lines().filter(|line| !line.trim_start().starts_with(['*', '/'])).collect();
-    let words: Vec<_> = code.iter().flat_map(|line| line.split(|letter: char| !letter.is_alphanumeric())).collect();
-    let is_named = |class: &&&str| class.rsplit('.').next().is_some_and(|name| words.contains(&name));
-    let imports: String = IMPORTS.iter().filter(is_named).map(|class| format!("import {class};\n")).collect();
+fn package_of(body: &str) -> &'static str {
+    let is_model = body.lines().any(|line| DATA.iter().any(|data| line.starts_with(data)) || line.contains(OPEN_ENUM));
+    if is_model { MODELS } else { PACKAGE }
+}
+
+/// The file of a class, which imports those of other packages that its code and the links of its
+/// comments name.
+fn file(class: &str, body: &str, imports: &[&str]) -> File {
+    let package = package_of(body);
+    let code = body.lines().filter(|line| !line.trim_start().starts_with(['*', '/']));
+    let links = body.split("{@link").skip(1).filter_map(|rest| rest.split(['#', '}']).next());
+    let words: HashSet<_> = code.chain(links).flat_map(|text| text.split(|c: char| !c.is_alphanumeric())).collect();
+    let is_used =
+        |import: &&&str| import.rsplit_once('.').is_some_and(|(of, name)| of != package && words.contains(name));
+    let imports: String = imports.iter().filter(is_used).map(|import| format!("import {import};\n")).collect();
     let separator = if imports.is_empty() { "" } else { "\n" };
-    format!("// {MARK}\npackage dev.trunkline.java;\n\n{imports}{separator}{}\n", body.trim_end())
+    let text = format!("// {MARK}\npackage {package};\n\n{imports}{separator}{}\n", body.trim_end());
+    (format!("{SOURCES}/{}.java", class.replace('.', "/")), text)
 }
 
 fn tag(name: &str, doc: &str) -> String {

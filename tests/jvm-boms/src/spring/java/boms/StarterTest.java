@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.trunkline.java.Client;
 import dev.trunkline.java.McpTool;
-import dev.trunkline.java.SubscriptionFilter;
+import dev.trunkline.java.model.SubscriptionFilter;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;

@@ -4,11 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.trunkline.java.Client;
-import dev.trunkline.java.ElicitAction;
-import dev.trunkline.java.ElicitResult;
-import dev.trunkline.java.RevisionChoice;
 import dev.trunkline.java.Server;
-import dev.trunkline.java.SubscriptionFilter;
+import dev.trunkline.java.model.ElicitAction;
+import dev.trunkline.java.model.ElicitResult;
+import dev.trunkline.java.model.RevisionChoice;
+import dev.trunkline.java.model.SubscriptionFilter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;

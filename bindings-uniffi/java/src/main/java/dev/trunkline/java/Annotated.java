@@ -1,5 +1,6 @@
 package dev.trunkline.java;
 
+import dev.trunkline.java.model.PromptArgument;
 import java.lang.annotation.Annotation;
 import java.lang.invoke.MethodType;
 import java.lang.reflect.Method;

@@ -1,5 +1,6 @@
 package dev.trunkline.java;
 
+import dev.trunkline.java.model.AccessToken;
 import dev.trunkline.jvm.JvmHandler;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;

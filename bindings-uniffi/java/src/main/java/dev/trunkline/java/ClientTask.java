@@ -1,5 +1,7 @@
 package dev.trunkline.java;
 
+import dev.trunkline.java.model.CallToolResult;
+import dev.trunkline.java.model.Task;
 import dev.trunkline.jvm.JvmStream;
 import java.util.Iterator;
 import java.util.Map;

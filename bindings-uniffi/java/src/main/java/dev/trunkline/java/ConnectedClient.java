@@ -1,5 +1,8 @@
 package dev.trunkline.java;
 
+import dev.trunkline.java.model.Notification;
+import dev.trunkline.java.model.Root;
+import dev.trunkline.java.model.SubscriptionFilter;
 import dev.trunkline.jvm.JvmClient;
 import dev.trunkline.jvm.JvmFunction;
 import java.lang.reflect.Type;

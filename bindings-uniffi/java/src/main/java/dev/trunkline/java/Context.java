@@ -1,5 +1,6 @@
 package dev.trunkline.java;
 
+import dev.trunkline.java.model.LoggingLevel;
 import dev.trunkline.jvm.Jvm;
 import dev.trunkline.jvm.JvmCall;
 import java.util.Map;

@@ -1,5 +1,7 @@
 package dev.trunkline.java;
 
+import dev.trunkline.java.model.Completion;
+import dev.trunkline.java.model.CompletionRequest;
 import dev.trunkline.jvm.JvmHandler;
 import java.util.LinkedHashMap;
 import java.util.Map;

@@ -1,5 +1,6 @@
 package dev.trunkline.java;
 
+import dev.trunkline.java.model.OpenEnum;
 import java.lang.invoke.MethodType;
 import java.lang.reflect.Array;
 import java.lang.reflect.GenericArrayType;
@@ -191,7 +192,7 @@ final class Mapper {
     } else if (UnionCodec.isUnion(type)) {
       return UnionCodec.of(type).read(objectOf(json));
     } else if (json instanceof String text && OpenEnum.class.isAssignableFrom(type)) {
-      return OpenEnum.of(type, text);
+      return openEnum(text, type);
     } else if (json instanceof String text && type.isEnum()) {
       return EnumCodec.read(text, type);
     } else if (type == byte[].class && json instanceof String text) {
@@ -205,6 +206,14 @@ final class Mapper {
     }
     throw new IllegalArgumentException(
         "it must be " + nameOf(type) + ", and is " + nameOf(json.getClass()));
+  }
+
+  private static Object openEnum(String text, Class<?> type) {
+    try {
+      return type.getConstructor(String.class).newInstance(text);
+    } catch (ReflectiveOperationException impossible) {
+      throw new IllegalStateException(impossible);
+    }
   }
 
   private static Object number(Number number, Class<?> type) {

@@ -1,5 +1,7 @@
 package dev.trunkline.java;
 
+import dev.trunkline.java.model.Model;
+import dev.trunkline.java.model.OtherContent;
 import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.AnnotatedType;
 import java.lang.reflect.RecordComponent;

@@ -1,5 +1,6 @@
 package dev.trunkline.java;
 
+import dev.trunkline.java.model.Progress;
 import java.util.Map;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;

@@ -1,5 +1,6 @@
 package dev.trunkline.java;
 
+import dev.trunkline.java.model.InputRequest;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;

@@ -1,6 +1,15 @@
 package dev.trunkline.java;
 
 import dev.trunkline.Shape;
+import dev.trunkline.java.model.CallToolResult;
+import dev.trunkline.java.model.ContentBlock;
+import dev.trunkline.java.model.GetPromptResult;
+import dev.trunkline.java.model.InputRequired;
+import dev.trunkline.java.model.Model;
+import dev.trunkline.java.model.PromptMessage;
+import dev.trunkline.java.model.ReadResourceResult;
+import dev.trunkline.java.model.ResourceContents;
+import dev.trunkline.java.model.TextContent;
 import dev.trunkline.jvm.JvmAnswer;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,6 +1,13 @@
 package dev.trunkline.java;
 
 import dev.trunkline.Shape;
+import dev.trunkline.java.model.Completion;
+import dev.trunkline.java.model.CompletionReference;
+import dev.trunkline.java.model.CompletionRequest;
+import dev.trunkline.java.model.Implementation;
+import dev.trunkline.java.model.PromptArgument;
+import dev.trunkline.java.model.ResourceRequest;
+import dev.trunkline.java.model.SkillFile;
 import dev.trunkline.jvm.JvmAnswer;
 import dev.trunkline.jvm.JvmHandler;
 import dev.trunkline.jvm.JvmServer;

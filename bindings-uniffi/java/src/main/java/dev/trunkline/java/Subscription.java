@@ -1,5 +1,7 @@
 package dev.trunkline.java;
 
+import dev.trunkline.java.model.Change;
+import dev.trunkline.java.model.SubscriptionFilter;
 import dev.trunkline.jvm.JvmStream;
 import java.util.Iterator;
 import java.util.concurrent.CompletableFuture;

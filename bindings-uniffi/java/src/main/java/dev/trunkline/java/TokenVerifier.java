@@ -1,5 +1,6 @@
 package dev.trunkline.java;
 
+import dev.trunkline.java.model.Identity;
 import org.jspecify.annotations.Nullable;
 
 /** Verifies access tokens, which must be for the {@code resource} of the request. */

@@ -1,5 +1,7 @@
 package dev.trunkline.java;
 
+import dev.trunkline.java.model.Model;
+import dev.trunkline.java.model.OtherContent;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;

@@ -4,6 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.trunkline.java.model.BlobResourceContents;
+import dev.trunkline.java.model.ReadResourceResult;
+import dev.trunkline.java.model.TextResourceContents;
 import java.math.BigDecimal;
 import java.util.List;
 import java.util.Map;

@@ -3,6 +3,9 @@ package dev.trunkline.java;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.trunkline.java.model.CallToolResult;
+import dev.trunkline.java.model.LoggingLevel;
+import dev.trunkline.java.model.RevisionChoice;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

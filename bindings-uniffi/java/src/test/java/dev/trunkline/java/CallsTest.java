@@ -7,6 +7,14 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.trunkline.java.model.CallToolResult;
+import dev.trunkline.java.model.ElicitAction;
+import dev.trunkline.java.model.ElicitResult;
+import dev.trunkline.java.model.Elicited;
+import dev.trunkline.java.model.RevisionChoice;
+import dev.trunkline.java.model.SubscriptionFilter;
+import dev.trunkline.java.model.TaskSupport;
+import dev.trunkline.java.model.TextContent;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;

@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.trunkline.java.model.TextContent;
+import dev.trunkline.java.model.TextResourceContents;
 import java.time.LocalDate;
 import java.util.List;
 import java.util.Map;

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.net.httpserver.HttpServer;
+import dev.trunkline.java.model.CallToolResult;
+import dev.trunkline.java.model.TextContent;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;

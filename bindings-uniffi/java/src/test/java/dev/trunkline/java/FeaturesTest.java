@@ -6,6 +6,17 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.trunkline.java.model.BlobResourceContents;
+import dev.trunkline.java.model.CacheScope;
+import dev.trunkline.java.model.CompleteArgument;
+import dev.trunkline.java.model.Implementation;
+import dev.trunkline.java.model.PromptArgument;
+import dev.trunkline.java.model.PromptReference;
+import dev.trunkline.java.model.StoredEntry;
+import dev.trunkline.java.model.TextContent;
+import dev.trunkline.java.model.TextResourceContents;
+import dev.trunkline.java.model.Tool;
+import dev.trunkline.java.model.ToolAnnotations;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -3,6 +3,10 @@ package dev.trunkline.java;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.trunkline.java.model.ElicitAction;
+import dev.trunkline.java.model.ElicitResult;
+import dev.trunkline.java.model.RevisionChoice;
+import dev.trunkline.java.model.SubscriptionFilter;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -5,6 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.trunkline.java.model.ContentBlock;
+import dev.trunkline.java.model.ListToolsResult;
+import dev.trunkline.java.model.Progress;
+import dev.trunkline.java.model.Resource;
+import dev.trunkline.java.model.ResourceContents;
+import dev.trunkline.java.model.TaskStatus;
+import dev.trunkline.java.model.TextResourceContents;
+import dev.trunkline.java.model.Token;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.nio.file.Path;

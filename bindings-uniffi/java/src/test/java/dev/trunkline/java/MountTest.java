@@ -6,6 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.net.httpserver.HttpServer;
+import dev.trunkline.java.model.Identity;
+import dev.trunkline.java.model.RevisionChoice;
+import dev.trunkline.java.model.SubscriptionFilter;
+import dev.trunkline.java.model.TextContent;
 import jakarta.servlet.DispatcherType;
 import jakarta.servlet.Filter;
 import jakarta.servlet.ServletOutputStream;

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.jna.Callback;
 import com.sun.jna.Structure;
+import dev.trunkline.java.model.OpenEnum;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -80,7 +81,9 @@ class NativeImageTest {
   @Test
   void modelsAndNativeFunctionsAreReflected() throws Exception {
     var entries = new ArrayList<String>();
-    for (var type : classesIn("dev/trunkline/java/")) {
+    var types = classesIn("dev/trunkline/java/");
+    types.addAll(classesIn("dev/trunkline/java/model/"));
+    for (var type : types) {
       if (type.isRecord()
           || type.isEnum()
           || UnionCodec.isUnion(type)
@@ -154,7 +157,7 @@ class NativeImageTest {
     return types;
   }
 
-  private static List<Class<?>> classesIn(String folder) throws Exception {
+  static List<Class<?>> classesIn(String folder) throws Exception {
     var root = Path.of(Server.class.getProtectionDomain().getCodeSource().getLocation().toURI());
     var types = new ArrayList<Class<?>>();
     try (var files = Files.list(root.resolve(folder))) {

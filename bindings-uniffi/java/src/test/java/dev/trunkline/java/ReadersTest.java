@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.trunkline.java.model.CallToolResult;
+import dev.trunkline.java.model.RevisionChoice;
 import java.math.BigDecimal;
 import java.net.URI;
 import java.net.http.HttpClient;

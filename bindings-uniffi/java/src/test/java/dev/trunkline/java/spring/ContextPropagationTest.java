@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.trunkline.java.Client;
 import dev.trunkline.java.McpTool;
-import dev.trunkline.java.RevisionChoice;
 import dev.trunkline.java.Server;
+import dev.trunkline.java.model.RevisionChoice;
 import io.micrometer.context.ContextRegistry;
 import jakarta.servlet.Filter;
 import jakarta.servlet.http.HttpServletRequest;

@@ -12,7 +12,7 @@ import dev.trunkline.java.Jackson;
 import dev.trunkline.java.Jackson2;
 import dev.trunkline.java.McpTool;
 import dev.trunkline.java.Server;
-import dev.trunkline.java.SubscriptionFilter;
+import dev.trunkline.java.model.SubscriptionFilter;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
