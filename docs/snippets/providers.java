@@ -3,6 +3,7 @@ import dev.trunkline.java.Client;
 import dev.trunkline.java.Provider;
 import dev.trunkline.java.Server;
 import dev.trunkline.java.Target;
+import dev.trunkline.java.model.Category;
 import dev.trunkline.java.model.Resource;
 import dev.trunkline.java.model.TextResourceContents;
 import java.util.List;
@@ -39,7 +40,7 @@ class Providers {
 
   public static void main(String[] arguments) {
     try (var server = new Server("table", "1.0.0")) {
-      server.provider("resources", new Rows());
+      server.provider(Category.RESOURCES, new Rows());
 
       try (var client = Client.connect(Target.server(server))) {
         var names = client.listResources().stream().map(Resource::name);

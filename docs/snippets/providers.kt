@@ -1,6 +1,7 @@
 // Table rows as resources: listed page by page and read on request.
 package providers
 
+import dev.trunkline.Category
 import dev.trunkline.Client
 import dev.trunkline.Provider
 import dev.trunkline.ProviderPage
@@ -26,7 +27,7 @@ object Rows : Provider {
 }
 
 suspend fun main() {
-    val table = server("table", "1.0.0") { provider("resources", Rows) }
+    val table = server("table", "1.0.0") { provider(Category.RESOURCES, Rows) }
 
     Client.connect(table).use { client ->
         println(client.listResources().joinToString { it.name })

@@ -222,8 +222,12 @@ public class Server internal constructor(
         Answer(Shape.VALUE, jsonOf(handler(it as JsonObject)))
     }
 
-    /** Adds a provider to a list: `tools`, `resources`, `resourceTemplates` or `prompts`. */
-    public fun provider(of: String, provider: Provider): Registration = add("provider", "the provider of $of", objectOf("of" to of)) {
+    /** Adds a provider to a list. */
+    public fun provider(category: Category, provider: Provider): Registration = add(
+        "provider",
+        "the provider of ${category.list}",
+        objectOf("of" to category.list),
+    ) {
         val request = it as JsonObject
         val list = request["list"] as? JsonObject
         if (list == null) {
@@ -262,7 +266,7 @@ public class Server internal constructor(
     public fun resourceUpdated(uri: String): Unit = Port.notify(handle, objectOf("resourceUpdated" to uri))
 
     /** Notifies clients that the list of a provider has changed. Other lists need no call. */
-    public fun listChanged(of: String): Unit = Port.notify(handle, objectOf("listChanged" to of))
+    public fun listChanged(category: Category): Unit = Port.notify(handle, objectOf("listChanged" to category.list))
 
     /** Notifies the client that the user has finished with the page of [Context.elicitUrl] (2025-11-25). */
     public fun elicitationComplete(elicitationId: String): Unit = Port.notify(handle, objectOf("elicitationComplete" to elicitationId))

@@ -12,6 +12,7 @@ import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.delay
+import kotlinx.coroutines.flow.first
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withContext
@@ -80,6 +81,47 @@ class FeaturesTest {
             assertTrue("was removed" in late.message.orEmpty(), late.message)
         }
         shop.close()
+    }
+
+    private class Row(val category: Category, val item: JsonObject, val change: ChangeKind, val names: suspend (Client) -> List<String>)
+
+    private val rows =
+        listOf(
+            Row(Category.TOOLS, jsonObjectOf("name" to "row", "inputSchema" to mapOf("type" to "object")), ChangeKind.TOOLS) { client ->
+                client.listTools().map { it.name }
+            },
+            Row(Category.RESOURCES, jsonObjectOf("name" to "row", "uri" to "table://row"), ChangeKind.RESOURCE_LIST) { client ->
+                client.listResources().map { it.name }
+            },
+            Row(
+                Category.RESOURCE_TEMPLATES,
+                jsonObjectOf("name" to "row", "uriTemplate" to "table://{row}"),
+                ChangeKind.RESOURCE_LIST,
+            ) { client -> client.listResourceTemplates().map { it.name } },
+            Row(Category.PROMPTS, jsonObjectOf("name" to "row"), ChangeKind.PROMPTS) { client -> client.listPrompts().map { it.name } },
+        )
+
+    private class OneItem(val item: JsonObject) : Provider {
+        override suspend fun list(cursor: String?) = ProviderPage(listOf(item))
+
+        override suspend fun get(params: JsonObject) = null
+    }
+
+    @Test
+    fun `a provider extends the list of its category`() = test {
+        assertEquals(Category.entries, rows.map { it.category })
+        val filter = SubscriptionFilter(tools = true, prompts = true, resourceList = true)
+        for (row in rows) {
+            val table = server("table", "1") { provider(row.category, OneItem(row.item)) }
+            Client.connect(table).use { client ->
+                client.subscribe(filter).use { subscription ->
+                    assertEquals(listOf("row"), row.names(client))
+                    table.listChanged(row.category)
+                    assertEquals(row.change, subscription.changes.first().kind)
+                }
+            }
+            table.close()
+        }
     }
 
     @Test

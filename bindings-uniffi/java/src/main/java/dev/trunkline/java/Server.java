@@ -1,6 +1,7 @@
 package dev.trunkline.java;
 
 import dev.trunkline.Shape;
+import dev.trunkline.java.model.Category;
 import dev.trunkline.java.model.Completion;
 import dev.trunkline.java.model.CompletionReference;
 import dev.trunkline.java.model.CompletionRequest;
@@ -218,11 +219,9 @@ public final class Server extends ServerOverloads implements AutoCloseable {
         "requestHandler", method, given.values, Handling.of(Map.class, handler, Returns::plain));
   }
 
-  /**
-   * Adds a provider to a list: {@code tools}, {@code resources}, {@code resourceTemplates} or
-   * {@code prompts}.
-   */
-  public Registration provider(String of, Provider provider) {
+  /** Adds a provider to a list. */
+  public Registration provider(Category category, Provider provider) {
+    var of = nameOf(category);
     Failures.given("the provider", provider);
     Handler<Map<String, Object>> handler =
         (context, body) ->
@@ -284,8 +283,8 @@ public final class Server extends ServerOverloads implements AutoCloseable {
   }
 
   /** Notifies clients that the list of a provider has changed. Other lists need no call. */
-  public void listChanged(String of) {
-    jvm.notify(Map.of("listChanged", of));
+  public void listChanged(Category category) {
+    jvm.notify(Map.of("listChanged", nameOf(category)));
   }
 
   /**
@@ -379,6 +378,10 @@ public final class Server extends ServerOverloads implements AutoCloseable {
   private Registration register(
       String kind, String name, Map<String, Object> description, @Nullable JvmHandler handler) {
     return new Registration(jvm.register(kind, name, description, Map.of(), null, handler));
+  }
+
+  private static String nameOf(Category category) {
+    return EnumCodec.write(Failures.given("the category", category));
   }
 
   private static Map<String, Object> objectIn(Map<String, Object> body, String name) {

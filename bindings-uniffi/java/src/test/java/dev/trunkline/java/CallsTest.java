@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.trunkline.java.model.CallToolResult;
+import dev.trunkline.java.model.Category;
 import dev.trunkline.java.model.ElicitAction;
 import dev.trunkline.java.model.ElicitResult;
 import dev.trunkline.java.model.Elicited;
@@ -696,7 +697,8 @@ class CallsTest {
     try (var server = new Server("test", "1.0")) {
       Handler<Map<String, Object>> none = null;
       assertRefused("the handler must not be null", () -> server.tool("a", "", none));
-      assertRefused("the provider must not be null", () -> server.provider("tools", null));
+      assertRefused("the provider must not be null", () -> server.provider(Category.TOOLS, null));
+      assertRefused("the category must not be null", () -> server.listChanged(null));
       assertRefused(
           "a list of content blocks and strings has a null",
           () -> Returns.of(Arrays.asList(Content.text(""), null)));

@@ -130,3 +130,18 @@ public object Notifications {
     /** A task has changed that the client follows, or that the server reports on its own. */
     public const val TASK_STATUS: String = "notifications/tasks/status"
 }
+
+/** The lists of a server, which a provider extends. */
+public enum class Category(internal val list: String) {
+    /** Tools. */
+    TOOLS("tools"),
+
+    /** Resources. */
+    RESOURCES("resources"),
+
+    /** Resource templates. */
+    RESOURCE_TEMPLATES("resourceTemplates"),
+
+    /** Prompts. */
+    PROMPTS("prompts"),
+}
