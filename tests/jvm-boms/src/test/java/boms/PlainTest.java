@@ -34,7 +34,7 @@ class PlainTest {
           Forecast.class,
           (context, place) -> {
             context.progress(1);
-            var other = context.elicit("Another city?", Place.class);
+            var other = context.elicit("Another city?", Place.class).content();
             return new Forecast(other == null ? place.city() : other.city(), List.of(1.5));
           });
       server.tool("fails", "", (context, given) -> Files.readString(Path.of("missing")));
