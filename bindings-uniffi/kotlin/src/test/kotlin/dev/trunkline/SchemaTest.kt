@@ -7,6 +7,7 @@ import kotlinx.serialization.ExperimentalSerializationApi
 import kotlinx.serialization.KSerializer
 import kotlinx.serialization.SerialName
 import kotlinx.serialization.Serializable
+import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonClassDiscriminator
 import kotlinx.serialization.json.JsonContentPolymorphicSerializer
@@ -17,6 +18,7 @@ import kotlinx.serialization.json.encodeToJsonElement
 import kotlinx.serialization.serializer
 import java.util.UUID
 import kotlin.test.Test
+import kotlin.test.assertContains
 import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
 import kotlin.test.assertFalse
@@ -208,6 +210,45 @@ class SchemaTest {
                 "big" to """{"type":"integer","minimum":0}""",
             )
         assertEquals(expected, properties.mapValues { it.value.toString() })
+    }
+
+    /** The last number that a property accepts, and one beyond it. */
+    private class Bound(val name: String, val last: String, val beyond: String) {
+        val reason = if (beyond.startsWith("-")) "less than the minimum of $last" else "greater than the maximum of $last"
+    }
+
+    private val bounds =
+        listOf(
+            Bound("short", "-32768", "-32769"),
+            Bound("short", "32767", "32768"),
+            Bound("long", "-9223372036854775808", "-9223372036854777856"),
+            Bound("long", "9223372036854775807", "9223372036854775808"),
+            Bound("long", "9223372036854775807", "9223372036854775808.0"),
+            Bound("long", "9223372036854775807", "1e30"),
+            Bound("byte", "255", "256"),
+            Bound("int", "4294967295", "4294967296"),
+            Bound("big", "0", "-1"),
+        )
+
+    @Test
+    fun `an integer out of range is refused by the schema`() = runBlocking {
+        val server = server("test", "1.0") { tool<Numbers, Numbers>("same") { it } }
+        Client.connect(server).use { client ->
+            val zeros = jsonObjectOf("short" to 0, "long" to 0, "byte" to 0, "int" to 0, "big" to 0)
+            for (bound in bounds) {
+                val given = zeros.with(bound.name to Json.parseToJsonElement(bound.last))
+                assertEquals(given, client.callTool("same", given).structuredContent)
+                val refused = client.callTool("same", zeros.with(bound.name to Json.parseToJsonElement(bound.beyond)))
+                assertTrue(refused.isError, "${bound.name}: ${bound.beyond}")
+                assertContains(refused.text, "/${bound.name}: ")
+                assertContains(refused.text, bound.reason)
+            }
+            // The schema compares it as a double, which is the minimum. Decoding refuses it.
+            val below = client.callTool("same", zeros.with("long" to Json.parseToJsonElement("-9223372036854775809")))
+            assertTrue(below.isError)
+            assertContains(below.text, "at path: \$.long")
+        }
+        server.close()
     }
 
     @OptIn(ExperimentalUuidApi::class)

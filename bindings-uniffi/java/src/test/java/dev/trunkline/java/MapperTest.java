@@ -21,6 +21,7 @@ import java.time.Year;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -378,6 +379,57 @@ class MapperTest {
   }
 
   record Numbers(byte small, Short medium, int large, long huge, BigInteger any) {}
+
+  /** A component, its bounds, and numbers that are out of range. */
+  private record Bounds(String name, long minimum, long maximum, List<String> refused) {}
+
+  private static final List<Bounds> BOUNDS =
+      List.of(
+          new Bounds("small", Byte.MIN_VALUE, Byte.MAX_VALUE, List.of("-129", "128")),
+          new Bounds("medium", Short.MIN_VALUE, Short.MAX_VALUE, List.of("-32769", "32768")),
+          new Bounds(
+              "large", Integer.MIN_VALUE, Integer.MAX_VALUE, List.of("-2147483649", "2147483648")),
+          new Bounds(
+              "huge",
+              Long.MIN_VALUE,
+              Long.MAX_VALUE,
+              List.of(
+                  "-9223372036854777856", "9223372036854775808", "9223372036854775808.0", "1e30")));
+
+  @Test
+  void integersOutOfRangeAreRefusedByTheSchema() {
+    try (var server = new Server("test", "1.0")) {
+      server.tool("same", "", Numbers.class, Numbers.class, (context, numbers) -> numbers);
+      try (var client = Client.connect(Target.server(server))) {
+        var zeros = Map.of("small", 0L, "medium", 0L, "large", 0L, "huge", 0L);
+        var given = new LinkedHashMap<String, Object>(zeros);
+        given.put("any", new BigInteger("9223372036854775808"));
+        for (var bounds : BOUNDS) {
+          var own = new LinkedHashMap<>(given);
+          for (var number : List.of(bounds.minimum(), bounds.maximum())) {
+            own.put(bounds.name(), number);
+            assertEquals(own, client.callTool("same", own).structuredContent());
+          }
+          for (var number : bounds.refused()) {
+            own.put(bounds.name(), Json.parse(number));
+            var result = client.callTool("same", own);
+            assertTrue(result.isError(), number);
+            var error =
+                number.startsWith("-")
+                    ? "less than the minimum of " + bounds.minimum()
+                    : "greater than the maximum of " + bounds.maximum();
+            assertTrue(result.text().contains("/" + bounds.name() + ": "), result.text());
+            assertTrue(result.text().contains(error), result.text());
+          }
+        }
+        // The schema compares it as a double, which is the minimum. Reading refuses it.
+        given.put("huge", Json.parse("-9223372036854775809"));
+        var below = client.callTool("same", given);
+        assertTrue(below.isError());
+        assertTrue(below.text().contains("huge: it must be a number of the type long"));
+      }
+    }
+  }
 
   @Test
   void integersHaveTheBoundsOfTheirTypes() {
