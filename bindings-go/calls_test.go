@@ -21,7 +21,7 @@ func TestACallThatHasReturnedIsClosed(t *testing.T) {
 		late <- call
 		return "done", nil
 	}))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	for range 20 {
 		if _, err := client.CallTool(t.Context(), "early", nil); err != nil {
@@ -82,7 +82,7 @@ func TestArgumentsOfZerosAreSent(t *testing.T) {
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "light"}, func(_ context.Context, _ *trunkline.Call, given light) (string, error) {
 		return fmt.Sprint(given.On), nil
 	}, trunkline.ToolOptions{Task: trunkline.TaskSupportOptional}))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	result, err := client.CallTool(t.Context(), "light", light{})
 	if err != nil || result.Content.Text() != "false" {
@@ -121,7 +121,7 @@ func TestNothingIsAResultOfOnce(t *testing.T) {
 		}
 		return fmt.Sprint(kept), nil
 	}))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	result, err := client.CallTool(t.Context(), "once", nil)
 	if err != nil || result.Content.Text() != "map[none:<nil>]" || runs != 1 {
@@ -141,7 +141,7 @@ func TestTheLastProgressIsReported(t *testing.T) {
 		close(sent)
 		return "done", nil
 	}))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	last := 0.0
 	_, err = client.CallTool(t.Context(), "copy", nil, trunkline.RequestOptions{OnProgress: func(said trunkline.Progress) {
@@ -170,7 +170,7 @@ func TestInvalidTextIsReplaced(t *testing.T) {
 			return "bad \xff", fail
 		}))
 	}
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	for _, name := range []string{"text", "tool", "invalid", "protocol"} {
 		said := ""
@@ -206,7 +206,7 @@ func TestGoroutinesThatRunOnceTogetherShareItsValue(t *testing.T) {
 			return trunkline.Once(call, "inner", func() (string, error) { return "paid", nil })
 		})
 	}))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	result, err := client.CallTool(t.Context(), "pay", nil)
 	if err != nil || result.Content.Text() != "paid" || charges.Load() != 1 {
@@ -215,17 +215,14 @@ func TestGoroutinesThatRunOnceTogetherShareItsValue(t *testing.T) {
 }
 
 func TestAStateThatArrivesAsItsContextEndsIsNotLost(t *testing.T) {
-	server, err := trunkline.NewServer("test", "1.0.0", trunkline.ServerOptions{TaskPollInterval: time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := trunkline.NewServer("test", "1.0.0", trunkline.ServerOptions{TaskPollInterval: time.Millisecond})
 	t.Cleanup(func() { _ = server.Close(context.Background()) })
 	release := make(chan struct{})
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "job"}, func(context.Context, *trunkline.Call, struct{}) (string, error) {
 		<-release
 		return "", nil
 	}, trunkline.ToolOptions{Task: trunkline.TaskSupportRequired}))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	for i := range 300 {
 		task, err := client.StartTask(t.Context(), "job", nil)
@@ -256,7 +253,7 @@ func TestAStateThatArrivesAsItsContextEndsIsNotLost(t *testing.T) {
 
 func TestASubscriptionSaysThatItsContextHasEnded(t *testing.T) {
 	server := newServer(t)
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	for i := range 100 {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -287,7 +284,7 @@ func TestAnErrorThatPanicsFailsItsCallOnly(t *testing.T) {
 			return "", fail
 		}))
 	}
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	for _, name := range []string{"own", "tool"} {
 		if result, err := client.CallTool(t.Context(), name, nil); err != nil || !result.IsError {
@@ -307,7 +304,7 @@ func TestNilMembersArrive(t *testing.T) {
 	trunkline.Must(server.Use(func(ctx context.Context, call *trunkline.Call, _ string, params json.RawMessage) (json.RawMessage, error) {
 		return call.Next(ctx, map[string]any{"passed": nil, "given": params})
 	}))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	_, err = client.Request(t.Context(), "com.acme/echo", map[string]any{"none": nil})
 	var failure *trunkline.Error
@@ -329,7 +326,7 @@ func TestAnIntegerMayHaveAFraction(t *testing.T) {
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "count"}, func(_ context.Context, _ *trunkline.Call, given given) (string, error) {
 		return fmt.Sprint(given), nil
 	}))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	for arguments, wanted := range map[string]string{
 		`{"count":5.0,"lists":{"a":[1e3,7]},"share":0.5}`:             "{5 map[a:[1000 7]] 0.5}",

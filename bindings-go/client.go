@@ -38,26 +38,32 @@ type notification struct {
 	params []byte
 }
 
-// Connect connects to a server over HTTP.
-func Connect(ctx context.Context, url string, options ClientOptions) (*Client, error) {
-	return connect(ctx, options, func(set uintptr) (uintptr, error) { return c.ClientConnectHttp(url, set) })
+// Connect connects to a server over HTTP. For this function and the others that connect, later ones of
+// several options take precedence.
+func Connect(ctx context.Context, url string, options ...ClientOptions) (*Client, error) {
+	return connect(ctx, merged(options), func(set uintptr) (uintptr, error) { return c.ClientConnectHttp(url, set) })
 }
 
 // ConnectConfig connects to a configured server: an entry of mcpServers, a configuration with one
 // server as JSON, or the path of its file.
-func ConnectConfig(ctx context.Context, config string, options ClientOptions) (*Client, error) {
-	return connect(ctx, options, func(set uintptr) (uintptr, error) { return c.ClientConnectConfig(config, set) })
+func ConnectConfig(ctx context.Context, config string, options ...ClientOptions) (*Client, error) {
+	return connect(ctx, merged(options), func(set uintptr) (uintptr, error) { return c.ClientConnectConfig(config, set) })
 }
 
 // ConnectMemory connects to a server in this process. Its handlers get the values of the context of
 // each request.
-func ConnectMemory(ctx context.Context, server *Server, options ClientOptions) (*Client, error) {
+func ConnectMemory(ctx context.Context, server *Server, options ...ClientOptions) (*Client, error) {
 	if server == nil {
 		return nil, &Error{Kind: ErrInvalidArgument, Message: "the server to connect to is nil"}
 	}
+	// The library may not be loaded.
+	if err := server.problem(); err != nil {
+		return nil, err
+	}
+	given := merged(options)
 	// The client runs on the port of the server.
-	options.Logger = server.port.log()
-	client, err := connect(ctx, options, func(set uintptr) (uintptr, error) { return c.ClientConnectMemory(&server.owner, set) })
+	given.Logger = server.port.log()
+	client, err := connect(ctx, given, func(set uintptr) (uintptr, error) { return c.ClientConnectMemory(&server.owner, set) })
 	if err != nil {
 		return nil, server.explained(err)
 	}

@@ -30,7 +30,7 @@ func returns(t *testing.T, what string, run func()) {
 
 func TestDoneIsClosedWhenAClientHasEnded(t *testing.T) {
 	lost := child(t)
-	ends := map[string]*trunkline.Client{"lost": lost, "closed": memory(t, trunkline.ClientOptions{})}
+	ends := map[string]*trunkline.Client{"lost": lost, "closed": memory(t)}
 	for name, client := range ends {
 		select {
 		case <-client.Done():
@@ -54,26 +54,26 @@ func TestDoneIsClosedWhenAClientHasEnded(t *testing.T) {
 }
 
 func TestALifespanUsesItsServerWhileItCloses(t *testing.T) {
-	server := trunkline.Must(trunkline.NewServer("lifespan", "1.0.0", trunkline.ServerOptions{}))
+	server := trunkline.NewServer("lifespan", "1.0.0")
 	feature := trunkline.Must(server.AddResource(trunkline.Resource{Name: "x", URI: "test://x"}, func(context.Context, *trunkline.Call, string, map[string]string) (any, error) { return "x", nil }))
 	closed := make(chan error, 1)
 	if err := server.SetLifespan(nil, func() { closed <- feature.Remove() }); err != nil {
 		t.Fatal(err)
 	}
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	connected(t, client, err)
 	returns(t, "Close", func() { _ = server.Close(t.Context()) })
 	<-closed
 }
 
 func TestALifespanUsesItsServerWhileItOpens(t *testing.T) {
-	server := trunkline.Must(trunkline.NewServer("lifespan", "1.0.0", trunkline.ServerOptions{}))
+	server := trunkline.NewServer("lifespan", "1.0.0")
 	opening := make(chan struct{})
 	err := server.SetLifespan(func() error {
 		close(opening)
 		// Close waits by now.
 		time.Sleep(100 * time.Millisecond)
-		return server.ListChanged("tools")
+		return server.ListChanged(trunkline.CategoryTools)
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestALifespanUsesItsServerWhileItOpens(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{}); err == nil {
+		if client, err := trunkline.ConnectMemory(t.Context(), server); err == nil {
 			_ = client.Close()
 		}
 	}()
@@ -132,7 +132,7 @@ func TestAHandlerIsFreedWithItsFeature(t *testing.T) {
 // held has listeners, each with a call that runs until it is let go.
 func held(t *testing.T, listeners int, drain time.Duration) (server *trunkline.Server, opened []*trunkline.Listener, letGo func(), ended <-chan error) {
 	t.Helper()
-	server = trunkline.Must(trunkline.NewServer("held", "1.0.0", trunkline.ServerOptions{DrainDeadline: drain}))
+	server = trunkline.NewServer("held", "1.0.0", trunkline.ServerOptions{DrainDeadline: drain})
 	running, going, outcomes := make(chan struct{}), make(chan struct{}), make(chan error, listeners)
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "hold"}, func(ctx context.Context, _ *trunkline.Call, _ struct{}) (string, error) {
 		running <- struct{}{}
@@ -143,9 +143,9 @@ func held(t *testing.T, listeners int, drain time.Duration) (server *trunkline.S
 		return "held", nil
 	}))
 	for range listeners {
-		listener := trunkline.Must(server.Listen(trunkline.HTTPOptions{Port: -1}))
+		listener := trunkline.Must(server.Listen(trunkline.HTTPOptions{Port: trunkline.Ptr(0)}))
 		opened = append(opened, listener)
-		client, err := trunkline.Connect(t.Context(), listener.URL(), trunkline.ClientOptions{})
+		client, err := trunkline.Connect(t.Context(), listener.URL())
 		client = connected(t, client, err)
 		go func() {
 			_, err := client.CallTool(context.Background(), "hold", nil)
@@ -173,8 +173,8 @@ func TestClosingAServerWaitsForAListenerThatCloses(t *testing.T) {
 
 // A handler may call its own server, as a bystander in the same process would.
 func TestClosingAServerKeepsItsClientsWhileCallsUseThem(t *testing.T) {
-	server := trunkline.Must(trunkline.NewServer("server", "1.0.0", trunkline.ServerOptions{}))
-	inside, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	server := trunkline.NewServer("server", "1.0.0")
+	inside, err := trunkline.ConnectMemory(t.Context(), server)
 	connected(t, inside, err)
 	begun := make(chan struct{})
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "inner"}, func(context.Context, *trunkline.Call, struct{}) (string, error) {
@@ -189,8 +189,8 @@ func TestClosingAServerKeepsItsClientsWhileCallsUseThem(t *testing.T) {
 		}
 		return result.Content.Text(), nil
 	}))
-	listener := trunkline.Must(server.Listen(trunkline.HTTPOptions{Port: -1}))
-	outside, err := trunkline.Connect(t.Context(), listener.URL(), trunkline.ClientOptions{})
+	listener := trunkline.Must(server.Listen(trunkline.HTTPOptions{Port: trunkline.Ptr(0)}))
+	outside, err := trunkline.Connect(t.Context(), listener.URL())
 	connected(t, outside, err)
 	ended := make(chan error, 1)
 	go func() {
@@ -232,7 +232,7 @@ func TestListenersShareTheDrainDeadline(t *testing.T) {
 func TestClosingClientsNeedsNoThreadForEach(t *testing.T) {
 	server := newServer(t)
 	for range 500 {
-		client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+		client, err := trunkline.ConnectMemory(t.Context(), server)
 		connected(t, client, err)
 	}
 	threads := pprof.Lookup("threadcreate")
@@ -252,7 +252,7 @@ func TestALifespanCallsOtherServers(t *testing.T) {
 	var upstream *trunkline.Client
 	var said string
 	err := gateway.SetLifespan(func() (err error) {
-		upstream, err = trunkline.ConnectMemory(t.Context(), behind, trunkline.ClientOptions{})
+		upstream, err = trunkline.ConnectMemory(t.Context(), behind)
 		if err == nil {
 			var result *trunkline.CallToolResult
 			if result, err = upstream.CallTool(t.Context(), "echo", nil); err == nil {
@@ -265,7 +265,7 @@ func TestALifespanCallsOtherServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	returns(t, "a connection whose lifespan calls a server", func() {
-		client, err := trunkline.ConnectMemory(t.Context(), gateway, trunkline.ClientOptions{})
+		client, err := trunkline.ConnectMemory(t.Context(), gateway)
 		if err == nil {
 			err = client.Close()
 		}
@@ -285,7 +285,7 @@ func TestALifespanOfAMountedServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	connect := func() *trunkline.Client {
-		client, err := trunkline.ConnectMemory(t.Context(), outer, trunkline.ClientOptions{})
+		client, err := trunkline.ConnectMemory(t.Context(), outer)
 		connected(t, client, err)
 		return client
 	}
@@ -335,7 +335,7 @@ func TestALifespanOfAMountedServerEndsWithTheServersAroundIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	trunkline.Must(outer.Mount("in", inner))
-	client, err := trunkline.ConnectMemory(t.Context(), outer, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), outer)
 	connected(t, client, err)
 	if _, err := client.CallTool(t.Context(), "in__weather", map[string]any{"city": "Basel"}); err != nil {
 		t.Fatal(err)
@@ -352,7 +352,7 @@ func TestClosingAClientEndsItsStreams(t *testing.T) {
 		return "", ctx.Err()
 	}, trunkline.ToolOptions{Task: trunkline.TaskSupportOptional}))
 	for range 60 {
-		client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+		client, err := trunkline.ConnectMemory(t.Context(), server)
 		client = connected(t, client, err)
 		changes, err := client.Subscribe(t.Context(), trunkline.SubscriptionFilter{Tools: true})
 		if err != nil {

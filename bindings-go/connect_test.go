@@ -82,19 +82,19 @@ func TestACancelledLoginFreesItsPort(t *testing.T) {
 
 func TestTheUseOfSomethingClosedNamesIt(t *testing.T) {
 	ctx := t.Context()
-	server := trunkline.Must(trunkline.NewServer("closed", "1.0.0", trunkline.ServerOptions{}))
-	other := trunkline.Must(trunkline.NewServer("other", "1.0.0", trunkline.ServerOptions{}))
-	client := trunkline.Must(trunkline.ConnectMemory(ctx, other, trunkline.ClientOptions{}))
+	server := trunkline.NewServer("closed", "1.0.0")
+	other := trunkline.NewServer("other", "1.0.0")
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, other))
 	if err := errors.Join(client.Close(), server.Close(ctx)); err != nil {
 		t.Fatal(err)
 	}
 	_, called := client.CallTool(ctx, "x", nil)
-	_, proxied := other.Proxy(client, trunkline.ProxyOptions{})
-	_, connected := trunkline.ConnectMemory(ctx, server, trunkline.ClientOptions{})
+	_, proxied := other.Proxy(client)
+	_, connected := trunkline.ConnectMemory(ctx, server)
 	_, mounted := other.Mount("x", server)
-	_, listening := server.Listen(trunkline.HTTPOptions{})
-	_, grouped := trunkline.ConnectGroup(ctx, map[string]any{"x": client}, trunkline.ClientOptions{})
-	_, member := trunkline.ConnectGroup(ctx, map[string]any{"x": server}, trunkline.ClientOptions{})
+	_, listening := server.Listen()
+	_, grouped := trunkline.ConnectGroup(ctx, map[string]any{"x": client})
+	_, member := trunkline.ConnectGroup(ctx, map[string]any{"x": server})
 	for what, failures := range map[string][]error{"the client was closed": {called, proxied, grouped}, "the server was closed": {connected, mounted, listening, member}} {
 		for i, err := range failures {
 			if err == nil || !strings.Contains(err.Error(), what) {
@@ -114,10 +114,10 @@ func TestAGroupHasTheTargetsOfOtherClients(t *testing.T) {
 	server := newServer(t)
 	command := exec.Command(os.Args[0])
 	command.Env = []string{"TRUNKLINE_TEST_SERVER=1", "TRUNKLINE_LIBRARY=" + os.Getenv("TRUNKLINE_LIBRARY"), "LD_LIBRARY_PATH=" + os.Getenv("LD_LIBRARY_PATH")}
-	shared := memory(t, trunkline.ClientOptions{})
-	group, err := trunkline.ConnectGroup(t.Context(), map[string]any{"command": command, "memory": server, "shared": shared}, trunkline.ClientOptions{})
+	shared := memory(t)
+	group, err := trunkline.ConnectGroup(t.Context(), map[string]any{"command": command, "memory": server, "shared": shared})
 	group = connected(t, group, err)
-	later := memory(t, trunkline.ClientOptions{})
+	later := memory(t)
 	for name, target := range map[string]any{"later": later, "program": command} {
 		if err := group.AddServer(t.Context(), name, target); err != nil {
 			t.Fatal(name, err)
@@ -159,8 +159,8 @@ func TestWhatACommandCannotDoIsRefused(t *testing.T) {
 	} {
 		command := exec.Command(os.Args[0])
 		change(command)
-		_, alone := trunkline.ConnectCommand(t.Context(), command, trunkline.ClientOptions{})
-		_, grouped := trunkline.ConnectGroup(t.Context(), map[string]any{"x": command}, trunkline.ClientOptions{})
+		_, alone := trunkline.ConnectCommand(t.Context(), command)
+		_, grouped := trunkline.ConnectGroup(t.Context(), map[string]any{"x": command})
 		for _, err := range []error{alone, grouped} {
 			if !errors.Is(err, trunkline.ErrInvalidArgument) || !strings.Contains(err.Error(), word) {
 				t.Error(word, err)
@@ -171,10 +171,10 @@ func TestWhatACommandCannotDoIsRefused(t *testing.T) {
 
 func TestNilIsRefusedOrEmpty(t *testing.T) {
 	server := newServer(t)
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
-	_, alone := trunkline.ConnectCommand(t.Context(), nil, trunkline.ClientOptions{})
-	_, grouped := trunkline.ConnectGroup(t.Context(), map[string]any{"x": (*exec.Cmd)(nil)}, trunkline.ClientOptions{})
+	_, alone := trunkline.ConnectCommand(t.Context(), nil)
+	_, grouped := trunkline.ConnectGroup(t.Context(), map[string]any{"x": (*exec.Cmd)(nil)})
 	_, skill := server.AddSkill(nil)
 	for _, err := range []error{alone, grouped, skill} {
 		if !errors.Is(err, trunkline.ErrInvalidArgument) || !strings.Contains(err.Error(), "nil") {
@@ -194,7 +194,7 @@ func TestACommandWritesItsErrorsToAFile(t *testing.T) {
 	}
 	command := exec.Command("sh", "-c", "pwd >&2; exit 1")
 	command.Stderr, command.Dir = file, "/"
-	_, err = trunkline.ConnectCommand(t.Context(), command, trunkline.ClientOptions{})
+	_, err = trunkline.ConnectCommand(t.Context(), command)
 	_ = file.Close()
 	written, failed := os.ReadFile(path)
 	if err == nil || failed != nil || !strings.HasPrefix(string(written), "/\n") {
@@ -211,7 +211,7 @@ func TestClosingAClientInMemoryEndsItsCalls(t *testing.T) {
 		ended <- ctx.Err()
 		return "", ctx.Err()
 	}))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	called := make(chan error, 1)
 	go func() {
@@ -235,13 +235,8 @@ func TestClosingAClientInMemoryEndsItsCalls(t *testing.T) {
 }
 
 func TestAWriteTimeoutDoesNotEndAStream(t *testing.T) {
-	t.Run("the default", func(t *testing.T) { streamBeyondTheWriteTimeout(t, trunkline.HTTPOptions{}) })
-	t.Run("none", func(t *testing.T) { streamBeyondTheWriteTimeout(t, trunkline.HTTPOptions{WriteTimeout: -1}) })
-}
-
-func streamBeyondTheWriteTimeout(t *testing.T, options trunkline.HTTPOptions) {
 	server := newServer(t)
-	handler, err := server.Handler(options)
+	handler, err := server.Handler()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,13 +268,14 @@ func streamBeyondTheWriteTimeout(t *testing.T, options trunkline.HTTPOptions) {
 }
 
 func TestMessagesNameOptionsAsInGo(t *testing.T) {
-	_, page := trunkline.NewServer("x", "1", trunkline.ServerOptions{PageSize: -1})
-	_, duplicate := trunkline.NewServer("x", "1", trunkline.ServerOptions{OnDuplicate: "maybe"})
+	page := trunkline.NewServer("x", "1", trunkline.ServerOptions{PageSize: -1}).ResourceUpdated("x://y")
+	idle := trunkline.NewServer("x", "1", trunkline.ServerOptions{SessionIdle: -1}).ResourceUpdated("x://y")
+	duplicate := trunkline.NewServer("x", "1", trunkline.ServerOptions{OnDuplicate: "maybe"}).ResourceUpdated("x://y")
 	_, revision := trunkline.Connect(t.Context(), "http://127.0.0.1:1/mcp", trunkline.ClientOptions{Revision: "2020-01-01"})
 	options := trunkline.ClientOptions{Auth: trunkline.OAuthOptions{Token: "x", ClientID: "y"}}
 	_, auth := trunkline.Connect(t.Context(), "http://127.0.0.1:1/mcp", options)
 	_, info := trunkline.Connect(t.Context(), "http://127.0.0.1:1/mcp", trunkline.ClientOptions{Info: trunkline.Implementation{Version: "1"}})
-	for words, err := range map[string]error{"PageSize: must be": page, "OnDuplicate: must": duplicate, "Revision: ": revision, "ClientID is for OAuth and cannot be combined with `Token`": auth, "needs the strings name and version, which must not be empty": info} {
+	for words, err := range map[string]error{"PageSize: ": page, "SessionIdle: ": idle, "OnDuplicate: must": duplicate, "Revision: ": revision, "ClientID is for OAuth and cannot be combined with `Token`": auth, "needs the strings name and version, which must not be empty": info} {
 		if err == nil || !strings.Contains(err.Error(), words) {
 			t.Error(err)
 		}
@@ -296,7 +292,7 @@ func TestSeveralOptionsAreOne(t *testing.T) {
 	if _, err := trunkline.AddTool(server, trunkline.Tool{Name: "report"}, report, restricted, trunkline.ToolOptions{Ui: "ui://report"}); err != nil {
 		t.Fatal(err)
 	}
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	connected(t, client, err)
 	reports := make(chan trunkline.Progress, 1)
 	reporting := trunkline.RequestOptions{OnProgress: func(progress trunkline.Progress) { reports <- progress }}
@@ -380,7 +376,7 @@ func TestAGroupHearsOfEachChangeOnce(t *testing.T) {
 	options.OnToolsChanged = func() { heard <- struct{}{} }
 	group, err := trunkline.ConnectGroup(t.Context(), map[string]any{"memory": server}, options)
 	connected(t, group, err)
-	if err := server.ListChanged("tools"); err != nil {
+	if err := server.ListChanged(trunkline.CategoryTools); err != nil {
 		t.Fatal(err)
 	}
 	<-heard
@@ -400,7 +396,7 @@ func TestStandardErrorNeedsAPath(t *testing.T) {
 	for _, file := range []*os.File{removed, pipe} {
 		command := exec.Command(os.Args[0])
 		command.Stderr = file
-		_, err := trunkline.ConnectCommand(t.Context(), command, trunkline.ClientOptions{})
+		_, err := trunkline.ConnectCommand(t.Context(), command)
 		if !errors.Is(err, trunkline.ErrInvalidArgument) || !strings.Contains(err.Error(), "still at its path") {
 			t.Error(file.Name(), err)
 		}
@@ -454,7 +450,7 @@ func TestAShortTimeIsNotZero(t *testing.T) {
 	server := newServer(t)
 	read := func(context.Context, *trunkline.Call, string, map[string]string) (any, error) { return "x", nil }
 	trunkline.Must(server.AddResource(trunkline.Resource{Name: "x", URI: "test://x"}, read, trunkline.ResourceOptions{TTL: time.Microsecond}))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	if result, err := client.Request(t.Context(), "resources/read", map[string]any{"uri": "test://x"}); err != nil || !strings.Contains(string(result), `"ttlMs":1`) {
 		t.Error(string(result), err)
@@ -463,9 +459,9 @@ func TestAShortTimeIsNotZero(t *testing.T) {
 
 // A server with half of the options must not be open to everyone.
 func TestAuthWithoutAResourceIsRefused(t *testing.T) {
-	server := trunkline.Must(trunkline.NewServer("server", "1.0.0", trunkline.ServerOptions{}))
+	server := trunkline.NewServer("server", "1.0.0")
 	defer server.Close(t.Context())
-	_, err := server.Listen(trunkline.HTTPOptions{Port: -1, Auth: trunkline.AuthOptions{Scopes: []string{"read"}}})
+	_, err := server.Listen(trunkline.HTTPOptions{Port: trunkline.Ptr(0), Auth: trunkline.AuthOptions{Scopes: []string{"read"}}})
 	if !errors.Is(err, trunkline.ErrInvalidArgument) || !strings.Contains(err.Error(), "Resource is missing") {
 		t.Error(err)
 	}
@@ -476,13 +472,13 @@ func TestWhatIsNoTargetIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	group, err := trunkline.ConnectGroup(t.Context(), map[string]any{}, trunkline.ClientOptions{})
+	group, err := trunkline.ConnectGroup(t.Context(), map[string]any{})
 	group = connected(t, group, err)
 	for _, target := range []any{
 		5, nil, address, true, "localhost:8000", "127.0.0.1:8000/mcp", "ftp://host/mcp", "http://", "", []string{}, map[string]any{}, map[string]any{"urls": "x"},
 		(*trunkline.Client)(nil), (*trunkline.Server)(nil), json.RawMessage(`"http"`), json.RawMessage(`{`),
 	} {
-		_, grouped := trunkline.ConnectGroup(t.Context(), map[string]any{"x": target}, trunkline.ClientOptions{})
+		_, grouped := trunkline.ConnectGroup(t.Context(), map[string]any{"x": target})
 		added := group.AddServer(t.Context(), "x", target)
 		for _, err := range []error{grouped, added} {
 			if !errors.Is(err, trunkline.ErrInvalidArgument) {
@@ -501,7 +497,7 @@ func TestWhatIsNoTargetIsRefused(t *testing.T) {
 }
 
 func TestAServerOfAGroupHasAnError(t *testing.T) {
-	group, err := trunkline.ConnectGroup(t.Context(), map[string]any{"x": map[string]string{"url": "http://127.0.0.1:9/mcp"}}, trunkline.ClientOptions{})
+	group, err := trunkline.ConnectGroup(t.Context(), map[string]any{"x": map[string]string{"url": "http://127.0.0.1:9/mcp"}})
 	group = connected(t, group, err)
 	servers, err := group.Servers(t.Context())
 	if err != nil || len(servers) != 1 || !errors.Is(servers[0].Error, trunkline.ErrTransport) || !strings.Contains(servers[0].Error.Error(), "127.0.0.1:9") {
@@ -515,12 +511,12 @@ func TestZeroValuesAreErrors(t *testing.T) {
 	var none trunkline.Server
 	_, listed := client.ListTools(t.Context())
 	_, info := client.Info()
-	_, listened := none.Listen(trunkline.HTTPOptions{})
-	_, connected := trunkline.ConnectMemory(t.Context(), nil, trunkline.ClientOptions{})
-	_, connectedToZero := trunkline.ConnectMemory(t.Context(), &none, trunkline.ClientOptions{})
-	_, transport := trunkline.ConnectTransport(t.Context(), nil, trunkline.ClientOptions{})
+	_, listened := none.Listen()
+	_, connected := trunkline.ConnectMemory(t.Context(), nil)
+	_, connectedToZero := trunkline.ConnectMemory(t.Context(), &none)
+	_, transport := trunkline.ConnectTransport(t.Context(), nil)
 	_, mounted := server.Mount("x", nil)
-	_, proxied := server.Proxy(nil, trunkline.ProxyOptions{})
+	_, proxied := server.Proxy(nil)
 	for i, err := range []error{listed, info, listened, connected, connectedToZero, transport, mounted, proxied, client.Notify("x", nil)} {
 		if !errors.Is(err, trunkline.ErrInvalidArgument) {
 			t.Error(i, err)
@@ -528,5 +524,67 @@ func TestZeroValuesAreErrors(t *testing.T) {
 	}
 	if err := errors.Join(client.Close(), none.Close(t.Context())); err != nil {
 		t.Error(err)
+	}
+}
+
+// What is wrong with a server is the error of whatever is done with it first.
+func TestAServerThatCannotBeMadeSaysSo(t *testing.T) {
+	server, other := trunkline.NewServer("", "1.0.0"), newServer(t)
+	none := func(context.Context, *trunkline.Call, struct{}) (string, error) { return "", nil }
+	_, added := trunkline.AddTool(server, trunkline.Tool{Name: "x"}, none)
+	_, connected := trunkline.ConnectMemory(t.Context(), server)
+	_, grouped := trunkline.ConnectGroup(t.Context(), map[string]any{"x": server})
+	_, handled := server.Handler()
+	_, listening := server.Listen()
+	_, mounted := other.Mount("x", server)
+	_, checked := server.CheckStore(t.Context())
+	for what, err := range map[string]error{
+		"AddTool": added, "ConnectMemory": connected, "ConnectGroup": grouped, "Handler": handled, "Listen": listening, "Mount": mounted,
+		"CheckStore": checked, "ListenAndServe": server.ListenAndServe(t.Context()), "ServeStdio": server.ServeStdio(t.Context()),
+		"SetLifespan": server.SetLifespan(nil, nil), "ListChanged": server.ListChanged(trunkline.CategoryTools),
+	} {
+		if !errors.Is(err, trunkline.ErrInvalidArgument) || !strings.Contains(err.Error(), "Name must not be empty") {
+			t.Error(what, err)
+		}
+	}
+	if err := server.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Zero differs from the default where an option is a pointer, and is the default elsewhere.
+func TestOptionsWhoseZeroIsNotTheirDefault(t *testing.T) {
+	server := newServer(t)
+	for name, row := range map[string]struct {
+		options trunkline.HTTPOptions
+		status  int
+	}{
+		"a path of its own": {trunkline.HTTPOptions{SSE: trunkline.Ptr("/events")}, http.StatusNotFound},
+		"no path":           {trunkline.HTTPOptions{SSE: trunkline.Ptr("")}, http.StatusNotFound},
+		"the default":       {trunkline.HTTPOptions{}, http.StatusOK},
+	} {
+		listener := trunkline.Must(server.Listen(row.options, trunkline.HTTPOptions{Port: trunkline.Ptr(0)}))
+		ctx, cancel := context.WithCancel(t.Context())
+		request := trunkline.Must(http.NewRequestWithContext(ctx, http.MethodGet, strings.Replace(listener.URL(), "/mcp", "/sse", 1), nil))
+		request.Header.Set("Accept", "text/event-stream")
+		response, err := http.DefaultClient.Do(request)
+		cancel()
+		if err != nil || response.StatusCode != row.status {
+			t.Error(name, response, err)
+		}
+		if err := listener.Close(t.Context()); err != nil {
+			t.Error(name, err)
+		}
+	}
+	_, proxied := server.Proxy(memory(t), trunkline.ProxyOptions{MaxConnections: -1})
+	if !errors.Is(proxied, trunkline.ErrInvalidArgument) || !strings.Contains(proxied.Error(), "MaxConnections: ") {
+		t.Error(proxied)
+	}
+	for name, options := range map[string]trunkline.HTTPOptions{
+		"Port": {Port: trunkline.Ptr(-1)}, "ReplayEvents": {ReplayEvents: trunkline.Ptr(-1)}, "WriteTimeout": {WriteTimeout: -1},
+	} {
+		if _, err := server.Listen(options); !errors.Is(err, trunkline.ErrInvalidArgument) || !strings.Contains(err.Error(), name+": ") {
+			t.Error(name, err)
+		}
 	}
 }

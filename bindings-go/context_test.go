@@ -21,7 +21,7 @@ func late(t *testing.T) (*trunkline.Client, <-chan any) {
 		<-ctx.Done()
 		return "", ctx.Err()
 	}, trunkline.ToolOptions{Task: trunkline.TaskSupportOptional}))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	return connected(t, client, err), began
 }
 
@@ -32,7 +32,7 @@ func TestNothingIsSentForAContextThatHasEnded(t *testing.T) {
 	_, called := client.CallTool(ended, "job", nil)
 	_, started := client.StartTask(ended, "job", nil)
 	_, subscribed := client.Subscribe(ended, trunkline.SubscriptionFilter{Tools: true})
-	_, connected := trunkline.Connect(ended, "http://127.0.0.1:1/mcp", trunkline.ClientOptions{})
+	_, connected := trunkline.Connect(ended, "http://127.0.0.1:1/mcp")
 	for i, err := range []error{called, started, subscribed, connected} {
 		if !errors.Is(err, trunkline.ErrCancelled) || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errReason) || err.Error() != errReason.Error() {
 			t.Error(i, err)
@@ -60,10 +60,10 @@ func TestATaskHasTheValuesOfItsContext(t *testing.T) {
 }
 
 func TestASubscriptionEndsWithItsContext(t *testing.T) {
-	server := trunkline.Must(trunkline.NewServer("small", "1.0.0", trunkline.ServerOptions{MaxSubscriptionBytes: 1 << 10}))
+	server := trunkline.NewServer("small", "1.0.0", trunkline.ServerOptions{MaxSubscriptionBytes: 1 << 10})
 	t.Cleanup(func() { _ = server.Close(context.Background()) })
 	trunkline.Must(server.AddResource(trunkline.Resource{Name: "x", URI: "test://x"}, func(context.Context, *trunkline.Call, string, map[string]string) (any, error) { return "x", nil }))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	for range 20 {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -89,7 +89,7 @@ func TestTheReasonOfACancellationMayBeAnyText(t *testing.T) {
 		reason <- context.Cause(ctx)
 		return "", ctx.Err()
 	}))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {

@@ -2,11 +2,9 @@
 //
 // A server offers tools, resources and prompts, and a client uses those of a server:
 //
-//	server, err := trunkline.NewServer("weather", "1.0.0", trunkline.ServerOptions{})
-//	…
-//	_, err = trunkline.AddTool(server, trunkline.Tool{Name: "forecast"}, forecast)
-//	…
-//	err = server.ServeStdio(ctx)
+//	server := trunkline.NewServer("weather", "1.0.0")
+//	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "forecast"}, forecast))
+//	err := server.ServeStdio(ctx)
 //
 // The package loads libtrunkline, the library that all languages share, without cgo. It uses the
 // first of these: the file in the environment variable TRUNKLINE_LIBRARY, the library that `go get`
@@ -30,7 +28,8 @@
 //
 // # Absent values
 //
-// In options, the zero value means the default, and a negative number means zero. Other optional
-// fields whose zero value has a meaning are pointers: see [Ptr]. A time that is absent, or that the
-// peer wrote in another form than ISO 8601, is zero.
+// Optional fields whose zero value has a meaning of its own are pointers, in options as elsewhere,
+// and nil means absent: HTTPOptions{Port: Ptr(0)} picks a free port, and HTTPOptions{} has the
+// default port. See [Ptr]. A time that is absent, or that the peer wrote in another form than ISO
+// 8601, is zero.
 package trunkline

@@ -29,16 +29,13 @@ func predict(_ context.Context, _ *trunkline.Call, given place) (forecast, error
 
 func Example() {
 	ctx := context.Background()
-	server, err := trunkline.NewServer("weather", "1.0.0", trunkline.ServerOptions{})
-	if err != nil {
-		log.Fatal(err)
-	}
+	server := trunkline.NewServer("weather", "1.0.0")
 	defer server.Close(ctx)
 	if _, err := trunkline.AddTool(server, trunkline.Tool{Name: "forecast", Description: "Predicts the weather."}, predict); err != nil {
 		log.Fatal(err)
 	}
 
-	client, err := trunkline.ConnectMemory(ctx, server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(ctx, server)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -74,14 +71,14 @@ func ExampleSchemaOf() {
 // A handler that gives the model a sentence, and programs the data.
 func ExampleResult() {
 	ctx := context.Background()
-	server := trunkline.Must(trunkline.NewServer("weather", "1.0.0", trunkline.ServerOptions{}))
+	server := trunkline.NewServer("weather", "1.0.0")
 	defer server.Close(ctx)
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "forecast"}, func(_ context.Context, _ *trunkline.Call, given place) (trunkline.Result[forecast], error) {
 		said := &trunkline.TextContent{Text: "It will be warm in " + given.City + "."}
 		return trunkline.Result[forecast]{Content: trunkline.ContentBlocks{said}, Value: forecast{given.City, 21.5}}, nil
 	}))
 
-	client := trunkline.Must(trunkline.ConnectMemory(ctx, server, trunkline.ClientOptions{}))
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, server))
 	defer client.Close()
 	result := trunkline.Must(client.CallTool(ctx, "forecast", place{City: "Rome"}))
 	fmt.Println(result.Content.Text())
@@ -103,7 +100,7 @@ func ExampleDecode() {
 // Middleware that refuses some calls.
 func ExampleServer_Use() {
 	ctx := context.Background()
-	server := trunkline.Must(trunkline.NewServer("weather", "1.0.0", trunkline.ServerOptions{}))
+	server := trunkline.NewServer("weather", "1.0.0")
 	defer server.Close(ctx)
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "forecast"}, predict))
 	trunkline.Must(server.Use(func(ctx context.Context, call *trunkline.Call, _ string, params json.RawMessage) (json.RawMessage, error) {
@@ -119,7 +116,7 @@ func ExampleServer_Use() {
 		return call.Next(ctx, nil)
 	}, "tools/call"))
 
-	client := trunkline.Must(trunkline.ConnectMemory(ctx, server, trunkline.ClientOptions{}))
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, server))
 	defer client.Close()
 	_, err := client.CallTool(ctx, "forecast", place{City: "Atlantis"})
 	fmt.Println(err)
@@ -130,11 +127,11 @@ func ExampleServer_Use() {
 // An iterator fetches the pages of a list as the loop reaches them.
 func ExampleClient_Tools() {
 	ctx := context.Background()
-	server := trunkline.Must(trunkline.NewServer("weather", "1.0.0", trunkline.ServerOptions{}))
+	server := trunkline.NewServer("weather", "1.0.0")
 	defer server.Close(ctx)
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "forecast"}, predict))
 
-	client := trunkline.Must(trunkline.ConnectMemory(ctx, server, trunkline.ClientOptions{}))
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, server))
 	defer client.Close()
 	for tool, err := range client.Tools(ctx) {
 		if err != nil {
@@ -149,13 +146,13 @@ func ExampleClient_Tools() {
 // The endpoint as an http.Handler, here in a server of net/http/httptest.
 func ExampleServer_Handler() {
 	ctx := context.Background()
-	server := trunkline.Must(trunkline.NewServer("weather", "1.0.0", trunkline.ServerOptions{}))
+	server := trunkline.NewServer("weather", "1.0.0")
 	defer server.Close(ctx)
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "forecast"}, predict))
-	web := httptest.NewServer(trunkline.Must(server.Handler(trunkline.HTTPOptions{})))
+	web := httptest.NewServer(trunkline.Must(server.Handler()))
 	defer web.Close()
 
-	client := trunkline.Must(trunkline.Connect(ctx, web.URL+"/mcp", trunkline.ClientOptions{}))
+	client := trunkline.Must(trunkline.Connect(ctx, web.URL+"/mcp"))
 	defer client.Close()
 	fmt.Println(trunkline.CallTool[forecast](ctx, client, "forecast", place{City: "Rome"}))
 	// Output:
@@ -165,7 +162,7 @@ func ExampleServer_Handler() {
 // A handler that asks the user of its client, who fills in a form.
 func ExampleElicit() {
 	ctx := context.Background()
-	server := trunkline.Must(trunkline.NewServer("weather", "1.0.0", trunkline.ServerOptions{}))
+	server := trunkline.NewServer("weather", "1.0.0")
 	defer server.Close(ctx)
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "ask"}, func(ctx context.Context, call *trunkline.Call, _ struct{}) (string, error) {
 		// The handler may run again with the answer: it returns every error.
@@ -197,13 +194,13 @@ func ExampleConnectGroup() {
 	ctx := context.Background()
 	servers := map[string]any{}
 	for _, name := range []string{"europe", "asia"} {
-		server := trunkline.Must(trunkline.NewServer(name, "1.0.0", trunkline.ServerOptions{}))
+		server := trunkline.NewServer(name, "1.0.0")
 		defer server.Close(ctx)
 		trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "forecast"}, predict))
 		servers[name] = server
 	}
 
-	client := trunkline.Must(trunkline.ConnectGroup(ctx, servers, trunkline.ClientOptions{}))
+	client := trunkline.Must(trunkline.ConnectGroup(ctx, servers))
 	defer client.Close()
 	for _, tool := range trunkline.Must(client.ListTools(ctx)) {
 		fmt.Println(tool.Name)
@@ -217,7 +214,7 @@ func ExampleConnectGroup() {
 
 // Errors have a kind, for errors.Is, and facts, for errors.As.
 func ExampleError() {
-	_, err := trunkline.Connect(context.Background(), "http://127.0.0.1:1/mcp", trunkline.ClientOptions{})
+	_, err := trunkline.Connect(context.Background(), "http://127.0.0.1:1/mcp")
 	fmt.Println(errors.Is(err, trunkline.ErrTransport))
 	var failure *trunkline.Error
 	if errors.As(err, &failure) {
@@ -231,14 +228,14 @@ func ExampleError() {
 // A handler that reports progress, and a client that shows it.
 func ExampleCall_Progress() {
 	ctx := context.Background()
-	server := trunkline.Must(trunkline.NewServer("weather", "1.0.0", trunkline.ServerOptions{}))
+	server := trunkline.NewServer("weather", "1.0.0")
 	defer server.Close(ctx)
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "measure"}, func(_ context.Context, call *trunkline.Call, _ struct{}) (string, error) {
 		call.Progress(1, 1, "measured")
 		return "done", nil
 	}))
 
-	client := trunkline.Must(trunkline.ConnectMemory(ctx, server, trunkline.ClientOptions{}))
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, server))
 	defer client.Close()
 	fmt.Println(trunkline.CallTool[string](ctx, client, "measure", nil, trunkline.RequestOptions{OnProgress: func(said trunkline.Progress) {
 		fmt.Println(said.Message, said.Progress, "of", *said.Total)

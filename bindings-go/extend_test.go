@@ -29,7 +29,7 @@ func TestVisibilityHidesFeatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	connected(t, client, err)
 	if _, err := client.CallTool(t.Context(), "secret", nil); !errors.Is(err, trunkline.ErrProtocol) {
 		t.Fatal(err)
@@ -54,15 +54,15 @@ func TestALifespanOpensAndCloses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, inMemory := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
-	_, overHTTP := server.Listen(trunkline.HTTPOptions{Port: -1})
+	_, inMemory := trunkline.ConnectMemory(t.Context(), server)
+	_, overHTTP := server.Listen(trunkline.HTTPOptions{Port: trunkline.Ptr(0)})
 	for _, err := range []error{inMemory, overHTTP} {
 		if !errors.Is(err, trunkline.ErrTransport) || !errors.Is(err, fails) {
 			t.Fatal(err)
 		}
 	}
 	fails = nil
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	connected(t, client, err)
 	<-opened
 	if err := client.Close(); err != nil {
@@ -199,18 +199,15 @@ func (s *memoryStore) Read(_ context.Context, log string, after, limit int, _ ti
 
 func TestAStoreOfTheProgramKeepsTasks(t *testing.T) {
 	store := &memoryStore{texts: map[string]string{}, logs: map[string][]trunkline.StoredEntry{}}
-	server, err := trunkline.NewServer("stored", "1.0.0", trunkline.ServerOptions{OwnStore: store})
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := trunkline.NewServer("stored", "1.0.0", trunkline.ServerOptions{OwnStore: store})
 	t.Cleanup(func() { _ = server.Close(context.Background()) })
-	_, err = trunkline.AddTool(server, trunkline.Tool{Name: "job"}, func(context.Context, *trunkline.Call, struct{}) (string, error) {
+	_, err := trunkline.AddTool(server, trunkline.Tool{Name: "job"}, func(context.Context, *trunkline.Call, struct{}) (string, error) {
 		return "done", nil
 	}, trunkline.ToolOptions{Task: trunkline.TaskSupportOptional})
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	connected(t, client, err)
 	task, err := client.StartTask(t.Context(), "job", nil)
 	if err != nil || task.Task.TaskID == "" {
@@ -241,7 +238,7 @@ func TestAHandlerMustNotBeNil(t *testing.T) {
 	_, completion := server.AddCompletion(nil, "a", nil)
 	_, verifier := server.AddVerifier(nil)
 	_, visibility := server.AddVisibility(nil)
-	_, provider := server.AddProvider("tools", func(context.Context, string) (any, string, error) { return nil, "", nil }, nil)
+	_, provider := server.AddProvider(trunkline.CategoryTools, func(context.Context, string) (any, string, error) { return nil, "", nil }, nil)
 	_, middleware := server.Use(nil)
 	for i, err := range []error{tool, request, resource, template, prompt, completion, verifier, visibility, provider, middleware} {
 		if !errors.Is(err, trunkline.ErrInvalidArgument) || !strings.Contains(err.Error(), "is nil") {

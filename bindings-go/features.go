@@ -23,6 +23,10 @@ import (
 // them is not filled in.
 //
 // A *ToolError reports a failure to the model. Other errors are logged and hidden from the caller.
+//
+// Unlike those of [NewServer], errors of AddTool and of the methods that add other features are
+// returned at once: a feature may be added at any time, when no later error could report it. Before
+// the server is served, where an error is a bug in the program, use [Must].
 func AddTool[In, Out any](server *Server, tool Tool, handle func(context.Context, *Call, In) (Out, error), options ...ToolOptions) (*Feature, error) {
 	var ofInput, ofOutput error
 	if tool.InputSchema == nil {
@@ -197,10 +201,21 @@ func (server *Server) AddVisibility(decide func(ctx context.Context, call *Call,
 	}), decide)
 }
 
-// AddProvider adds a provider of features that are not registered: "tools", "resources",
-// "resourceTemplates" or "prompts". List returns a page of descriptors and the next cursor. Get
-// returns what a handler would for the params of the request, or nil if there is no such feature.
-func (server *Server) AddProvider(of string, list func(ctx context.Context, cursor string) (items any, next string, err error), get func(ctx context.Context, call *Call, params json.RawMessage) (any, error)) (*Feature, error) {
+// A Category of features has a list.
+type Category string
+
+// The values of Category.
+const (
+	CategoryTools             Category = "tools"
+	CategoryResources         Category = "resources"
+	CategoryResourceTemplates Category = "resourceTemplates"
+	CategoryPrompts           Category = "prompts"
+)
+
+// AddProvider adds a provider of features of a category that are not registered. List returns a page
+// of descriptors and the next cursor. Get returns what a handler would for the params of the request,
+// or nil if there is no such feature.
+func (server *Server) AddProvider(of Category, list func(ctx context.Context, cursor string) (items any, next string, err error), get func(ctx context.Context, call *Call, params json.RawMessage) (any, error)) (*Feature, error) {
 	return server.add("provider", map[string]any{"of": of}, taking(func(ctx context.Context, call *Call, given *struct {
 		List *struct {
 			Cursor string `json:"cursor"`

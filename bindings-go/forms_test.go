@@ -87,7 +87,7 @@ func TestAHandlerSetsHowLongItsResultIsKept(t *testing.T) {
 	trunkline.Must(server.AddResource(trunkline.Resource{Name: "none", URI: "test://none"}, func(context.Context, *trunkline.Call, string, map[string]string) (any, error) {
 		return &trunkline.ReadResourceResult{Contents: []trunkline.ResourceContents{{URI: "test://none"}}, TTL: trunkline.Ptr(90 * time.Second)}, nil
 	}))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	result, err := client.ReadResource(t.Context(), "test://none")
 	if err != nil || len(result.Contents) != 1 || result.TTL == nil || *result.TTL != 90*time.Second {

@@ -9,8 +9,8 @@ import (
 )
 
 // ListTools lists the tools that the server offers. Fetches all pages.
-func (c *Client) ListTools(ctx context.Context, options ...RequestOptions) ([]Tool, error) {
-	result, err := request[ListToolsResult](ctx, c, "tools/list", nil, true, options)
+func (client *Client) ListTools(ctx context.Context, options ...RequestOptions) ([]Tool, error) {
+	result, err := request[ListToolsResult](ctx, client, "tools/list", nil, true, options)
 	if err != nil {
 		return nil, err
 	}
@@ -19,14 +19,14 @@ func (c *Client) ListTools(ctx context.Context, options ...RequestOptions) ([]To
 
 // ListToolsPage fetches the page at a cursor, such as the NextCursor of the page before it; the first
 // page if it is nil.
-func (c *Client) ListToolsPage(ctx context.Context, cursor *string, options ...RequestOptions) (*ListToolsResult, error) {
-	return request[ListToolsResult](ctx, c, "tools/list", page(cursor), false, options)
+func (client *Client) ListToolsPage(ctx context.Context, cursor *string, options ...RequestOptions) (*ListToolsResult, error) {
+	return request[ListToolsResult](ctx, client, "tools/list", page(cursor), false, options)
 }
 
 // Tools iterates over what ListTools returns, fetching pages on demand.
-func (c *Client) Tools(ctx context.Context, options ...RequestOptions) iter.Seq2[Tool, error] {
-	return pages(c, func(cursor *string) ([]Tool, *string, error) {
-		page, err := c.ListToolsPage(ctx, cursor, options...)
+func (client *Client) Tools(ctx context.Context, options ...RequestOptions) iter.Seq2[Tool, error] {
+	return pages(client, func(cursor *string) ([]Tool, *string, error) {
+		page, err := client.ListToolsPage(ctx, cursor, options...)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -35,13 +35,13 @@ func (c *Client) Tools(ctx context.Context, options ...RequestOptions) iter.Seq2
 }
 
 // CallTool calls a tool. If the tool itself fails, the result reports the failure.
-func (c *Client) CallTool(ctx context.Context, name string, arguments any, options ...RequestOptions) (*CallToolResult, error) {
-	return request[CallToolResult](ctx, c, "tools/call", map[string]any{"name": name, "arguments": optional(arguments)}, false, options)
+func (client *Client) CallTool(ctx context.Context, name string, arguments any, options ...RequestOptions) (*CallToolResult, error) {
+	return request[CallToolResult](ctx, client, "tools/call", map[string]any{"name": name, "arguments": optional(arguments)}, false, options)
 }
 
 // ListResources lists the resources that the server offers. Fetches all pages.
-func (c *Client) ListResources(ctx context.Context, options ...RequestOptions) ([]Resource, error) {
-	result, err := request[ListResourcesResult](ctx, c, "resources/list", nil, true, options)
+func (client *Client) ListResources(ctx context.Context, options ...RequestOptions) ([]Resource, error) {
+	result, err := request[ListResourcesResult](ctx, client, "resources/list", nil, true, options)
 	if err != nil {
 		return nil, err
 	}
@@ -50,14 +50,14 @@ func (c *Client) ListResources(ctx context.Context, options ...RequestOptions) (
 
 // ListResourcesPage fetches the page at a cursor, such as the NextCursor of the page before it; the first
 // page if it is nil.
-func (c *Client) ListResourcesPage(ctx context.Context, cursor *string, options ...RequestOptions) (*ListResourcesResult, error) {
-	return request[ListResourcesResult](ctx, c, "resources/list", page(cursor), false, options)
+func (client *Client) ListResourcesPage(ctx context.Context, cursor *string, options ...RequestOptions) (*ListResourcesResult, error) {
+	return request[ListResourcesResult](ctx, client, "resources/list", page(cursor), false, options)
 }
 
 // Resources iterates over what ListResources returns, fetching pages on demand.
-func (c *Client) Resources(ctx context.Context, options ...RequestOptions) iter.Seq2[Resource, error] {
-	return pages(c, func(cursor *string) ([]Resource, *string, error) {
-		page, err := c.ListResourcesPage(ctx, cursor, options...)
+func (client *Client) Resources(ctx context.Context, options ...RequestOptions) iter.Seq2[Resource, error] {
+	return pages(client, func(cursor *string) ([]Resource, *string, error) {
+		page, err := client.ListResourcesPage(ctx, cursor, options...)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -67,8 +67,8 @@ func (c *Client) Resources(ctx context.Context, options ...RequestOptions) iter.
 
 // ListResourceTemplates lists the resource templates that the server offers. A template describes
 // all resources whose URIs match it. Fetches all pages.
-func (c *Client) ListResourceTemplates(ctx context.Context, options ...RequestOptions) ([]ResourceTemplate, error) {
-	result, err := request[ListResourceTemplatesResult](ctx, c, "resources/templates/list", nil, true, options)
+func (client *Client) ListResourceTemplates(ctx context.Context, options ...RequestOptions) ([]ResourceTemplate, error) {
+	result, err := request[ListResourceTemplatesResult](ctx, client, "resources/templates/list", nil, true, options)
 	if err != nil {
 		return nil, err
 	}
@@ -77,14 +77,14 @@ func (c *Client) ListResourceTemplates(ctx context.Context, options ...RequestOp
 
 // ListResourceTemplatesPage fetches the page at a cursor, such as the NextCursor of the page before it; the first
 // page if it is nil.
-func (c *Client) ListResourceTemplatesPage(ctx context.Context, cursor *string, options ...RequestOptions) (*ListResourceTemplatesResult, error) {
-	return request[ListResourceTemplatesResult](ctx, c, "resources/templates/list", page(cursor), false, options)
+func (client *Client) ListResourceTemplatesPage(ctx context.Context, cursor *string, options ...RequestOptions) (*ListResourceTemplatesResult, error) {
+	return request[ListResourceTemplatesResult](ctx, client, "resources/templates/list", page(cursor), false, options)
 }
 
 // ResourceTemplates iterates over what ListResourceTemplates returns, fetching pages on demand.
-func (c *Client) ResourceTemplates(ctx context.Context, options ...RequestOptions) iter.Seq2[ResourceTemplate, error] {
-	return pages(c, func(cursor *string) ([]ResourceTemplate, *string, error) {
-		page, err := c.ListResourceTemplatesPage(ctx, cursor, options...)
+func (client *Client) ResourceTemplates(ctx context.Context, options ...RequestOptions) iter.Seq2[ResourceTemplate, error] {
+	return pages(client, func(cursor *string) ([]ResourceTemplate, *string, error) {
+		page, err := client.ListResourceTemplatesPage(ctx, cursor, options...)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -93,13 +93,13 @@ func (c *Client) ResourceTemplates(ctx context.Context, options ...RequestOption
 }
 
 // ReadResource reads a resource.
-func (c *Client) ReadResource(ctx context.Context, uri string, options ...RequestOptions) (*ReadResourceResult, error) {
-	return request[ReadResourceResult](ctx, c, "resources/read", map[string]any{"uri": uri}, false, options)
+func (client *Client) ReadResource(ctx context.Context, uri string, options ...RequestOptions) (*ReadResourceResult, error) {
+	return request[ReadResourceResult](ctx, client, "resources/read", map[string]any{"uri": uri}, false, options)
 }
 
 // ListPrompts lists the prompts that the server offers. Fetches all pages.
-func (c *Client) ListPrompts(ctx context.Context, options ...RequestOptions) ([]Prompt, error) {
-	result, err := request[ListPromptsResult](ctx, c, "prompts/list", nil, true, options)
+func (client *Client) ListPrompts(ctx context.Context, options ...RequestOptions) ([]Prompt, error) {
+	result, err := request[ListPromptsResult](ctx, client, "prompts/list", nil, true, options)
 	if err != nil {
 		return nil, err
 	}
@@ -108,14 +108,14 @@ func (c *Client) ListPrompts(ctx context.Context, options ...RequestOptions) ([]
 
 // ListPromptsPage fetches the page at a cursor, such as the NextCursor of the page before it; the first
 // page if it is nil.
-func (c *Client) ListPromptsPage(ctx context.Context, cursor *string, options ...RequestOptions) (*ListPromptsResult, error) {
-	return request[ListPromptsResult](ctx, c, "prompts/list", page(cursor), false, options)
+func (client *Client) ListPromptsPage(ctx context.Context, cursor *string, options ...RequestOptions) (*ListPromptsResult, error) {
+	return request[ListPromptsResult](ctx, client, "prompts/list", page(cursor), false, options)
 }
 
 // Prompts iterates over what ListPrompts returns, fetching pages on demand.
-func (c *Client) Prompts(ctx context.Context, options ...RequestOptions) iter.Seq2[Prompt, error] {
-	return pages(c, func(cursor *string) ([]Prompt, *string, error) {
-		page, err := c.ListPromptsPage(ctx, cursor, options...)
+func (client *Client) Prompts(ctx context.Context, options ...RequestOptions) iter.Seq2[Prompt, error] {
+	return pages(client, func(cursor *string) ([]Prompt, *string, error) {
+		page, err := client.ListPromptsPage(ctx, cursor, options...)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -124,19 +124,19 @@ func (c *Client) Prompts(ctx context.Context, options ...RequestOptions) iter.Se
 }
 
 // GetPrompt gets a prompt, filled in with arguments.
-func (c *Client) GetPrompt(ctx context.Context, name string, arguments map[string]string, options ...RequestOptions) (*GetPromptResult, error) {
-	return request[GetPromptResult](ctx, c, "prompts/get", map[string]any{"name": name, "arguments": optional(arguments)}, false, options)
+func (client *Client) GetPrompt(ctx context.Context, name string, arguments map[string]string, options ...RequestOptions) (*GetPromptResult, error) {
+	return request[GetPromptResult](ctx, client, "prompts/get", map[string]any{"name": name, "arguments": optional(arguments)}, false, options)
 }
 
 // Complete suggests values for an argument of a prompt or resource template.
-func (c *Client) Complete(ctx context.Context, reference CompletionReference, argument CompleteArgument, context *CompleteContext, options ...RequestOptions) (*CompleteResult, error) {
-	return request[CompleteResult](ctx, c, "completion/complete", map[string]any{"ref": reference, "argument": argument, "context": optional(context)}, false, options)
+func (client *Client) Complete(ctx context.Context, reference CompletionReference, argument CompleteArgument, context *CompleteContext, options ...RequestOptions) (*CompleteResult, error) {
+	return request[CompleteResult](ctx, client, "completion/complete", map[string]any{"ref": reference, "argument": argument, "context": optional(context)}, false, options)
 }
 
 // ListSkills lists the agent skills that the server offers (the skills extension of 2026-07-28).
 // The server may have skills that it does not list. Fetches all pages.
-func (c *Client) ListSkills(ctx context.Context, options ...RequestOptions) ([]SkillEntry, error) {
-	result, err := request[ListSkillsResult](ctx, c, "skills/list", nil, true, options)
+func (client *Client) ListSkills(ctx context.Context, options ...RequestOptions) ([]SkillEntry, error) {
+	result, err := request[ListSkillsResult](ctx, client, "skills/list", nil, true, options)
 	if err != nil {
 		return nil, err
 	}
@@ -145,14 +145,14 @@ func (c *Client) ListSkills(ctx context.Context, options ...RequestOptions) ([]S
 
 // ListSkillsPage fetches the page at a cursor, such as the NextCursor of the page before it; the first
 // page if it is nil.
-func (c *Client) ListSkillsPage(ctx context.Context, cursor *string, options ...RequestOptions) (*ListSkillsResult, error) {
-	return request[ListSkillsResult](ctx, c, "skills/list", page(cursor), false, options)
+func (client *Client) ListSkillsPage(ctx context.Context, cursor *string, options ...RequestOptions) (*ListSkillsResult, error) {
+	return request[ListSkillsResult](ctx, client, "skills/list", page(cursor), false, options)
 }
 
 // Skills iterates over what ListSkills returns, fetching pages on demand.
-func (c *Client) Skills(ctx context.Context, options ...RequestOptions) iter.Seq2[SkillEntry, error] {
-	return pages(c, func(cursor *string) ([]SkillEntry, *string, error) {
-		page, err := c.ListSkillsPage(ctx, cursor, options...)
+func (client *Client) Skills(ctx context.Context, options ...RequestOptions) iter.Seq2[SkillEntry, error] {
+	return pages(client, func(cursor *string) ([]SkillEntry, *string, error) {
+		page, err := client.ListSkillsPage(ctx, cursor, options...)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -161,13 +161,13 @@ func (c *Client) Skills(ctx context.Context, options ...RequestOptions) iter.Seq
 }
 
 // GetSkill gets the entry of an agent skill (the skills extension of 2026-07-28).
-func (c *Client) GetSkill(ctx context.Context, uri string, options ...RequestOptions) (*GetSkillResult, error) {
-	return request[GetSkillResult](ctx, c, "skills/get", map[string]any{"uri": uri}, false, options)
+func (client *Client) GetSkill(ctx context.Context, uri string, options ...RequestOptions) (*GetSkillResult, error) {
+	return request[GetSkillResult](ctx, client, "skills/get", map[string]any{"uri": uri}, false, options)
 }
 
 // ListTasks lists the tasks that the server keeps for this client (2025-11-25). Fetches all pages.
-func (c *Client) ListTasks(ctx context.Context, options ...RequestOptions) ([]Task, error) {
-	result, err := request[ListTasksResult](ctx, c, "tasks/list", nil, true, options)
+func (client *Client) ListTasks(ctx context.Context, options ...RequestOptions) ([]Task, error) {
+	result, err := request[ListTasksResult](ctx, client, "tasks/list", nil, true, options)
 	if err != nil {
 		return nil, err
 	}
@@ -176,14 +176,14 @@ func (c *Client) ListTasks(ctx context.Context, options ...RequestOptions) ([]Ta
 
 // ListTasksPage fetches the page at a cursor, such as the NextCursor of the page before it; the first
 // page if it is nil.
-func (c *Client) ListTasksPage(ctx context.Context, cursor *string, options ...RequestOptions) (*ListTasksResult, error) {
-	return request[ListTasksResult](ctx, c, "tasks/list", page(cursor), false, options)
+func (client *Client) ListTasksPage(ctx context.Context, cursor *string, options ...RequestOptions) (*ListTasksResult, error) {
+	return request[ListTasksResult](ctx, client, "tasks/list", page(cursor), false, options)
 }
 
 // Tasks iterates over what ListTasks returns, fetching pages on demand.
-func (c *Client) Tasks(ctx context.Context, options ...RequestOptions) iter.Seq2[Task, error] {
-	return pages(c, func(cursor *string) ([]Task, *string, error) {
-		page, err := c.ListTasksPage(ctx, cursor, options...)
+func (client *Client) Tasks(ctx context.Context, options ...RequestOptions) iter.Seq2[Task, error] {
+	return pages(client, func(cursor *string) ([]Task, *string, error) {
+		page, err := client.ListTasksPage(ctx, cursor, options...)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -192,33 +192,33 @@ func (c *Client) Tasks(ctx context.Context, options ...RequestOptions) iter.Seq2
 }
 
 // GetTask gets the current state of a task (2025-11-25 and later).
-func (c *Client) GetTask(ctx context.Context, taskID string, options ...RequestOptions) (*Task, error) {
-	return request[Task](ctx, c, "tasks/get", map[string]any{"taskId": taskID}, false, options)
+func (client *Client) GetTask(ctx context.Context, taskID string, options ...RequestOptions) (*Task, error) {
+	return request[Task](ctx, client, "tasks/get", map[string]any{"taskId": taskID}, false, options)
 }
 
 // CancelTask cancels a task (2025-11-25 and later). If the task has ended, the server may refuse or
 // ignore this.
-func (c *Client) CancelTask(ctx context.Context, taskID string, options ...RequestOptions) error {
-	_, err := request[json.RawMessage](ctx, c, "tasks/cancel", map[string]any{"taskId": taskID}, false, options)
+func (client *Client) CancelTask(ctx context.Context, taskID string, options ...RequestOptions) error {
+	_, err := request[json.RawMessage](ctx, client, "tasks/cancel", map[string]any{"taskId": taskID}, false, options)
 	return err
 }
 
 // Ping checks that the server is alive.
-func (c *Client) Ping(ctx context.Context, options ...RequestOptions) error {
-	_, err := request[json.RawMessage](ctx, c, "ping", map[string]any{}, false, options)
+func (client *Client) Ping(ctx context.Context, options ...RequestOptions) error {
+	_, err := request[json.RawMessage](ctx, client, "ping", map[string]any{}, false, options)
 	return err
 }
 
 // LoadSkill loads a skill: reads its `SKILL.md`, and checks size, digest and frontmatter against
 // the entry. A skill contains instructions from a third party: let the user approve it before the
 // model sees it.
-func (c *Client) LoadSkill(ctx context.Context, skill SkillEntry, options ...RequestOptions) (*ResourceContents, error) {
-	return request[ResourceContents](ctx, c, "load_skill", map[string]any{"skill": skill}, false, options)
+func (client *Client) LoadSkill(ctx context.Context, skill SkillEntry, options ...RequestOptions) (*ResourceContents, error) {
+	return request[ResourceContents](ctx, client, "load_skill", map[string]any{"skill": skill}, false, options)
 }
 
 // ReadSkillFile reads a file that a skill lists, and checks size and digest against the entry.
-func (c *Client) ReadSkillFile(ctx context.Context, skill SkillEntry, file string, options ...RequestOptions) (*ResourceContents, error) {
-	return request[ResourceContents](ctx, c, "read_skill_file", map[string]any{"skill": skill, "file": file}, false, options)
+func (client *Client) ReadSkillFile(ctx context.Context, skill SkillEntry, file string, options ...RequestOptions) (*ResourceContents, error) {
+	return request[ResourceContents](ctx, client, "read_skill_file", map[string]any{"skill": skill, "file": file}, false, options)
 }
 
 // Logout logs out of the server: the tokens that OAuth obtained for it are forgotten, in the store
@@ -226,17 +226,17 @@ func (c *Client) ReadSkillFile(ctx context.Context, skill SkillEntry, file strin
 // tokens are then revoked if the authorization server supports that. The next request logs in
 // again. The connection stays open. Credentials that the program supplies itself, such as a token,
 // remain. A group logs out of all its servers.
-func (c *Client) Logout(ctx context.Context, options ...RequestOptions) error {
-	_, err := request[json.RawMessage](ctx, c, "logout", map[string]any{}, false, options)
+func (client *Client) Logout(ctx context.Context, options ...RequestOptions) error {
+	_, err := request[json.RawMessage](ctx, client, "logout", map[string]any{}, false, options)
 	return err
 }
 
 // Servers lists the servers of the group, with their states, in the order in which they were added.
 // Only for a client of a group.
-func (c *Client) Servers(ctx context.Context, options ...RequestOptions) ([]GroupServer, error) {
+func (client *Client) Servers(ctx context.Context, options ...RequestOptions) ([]GroupServer, error) {
 	result, err := request[struct {
 		Servers []GroupServer `json:"servers"`
-	}](ctx, c, "servers", nil, false, options)
+	}](ctx, client, "servers", nil, false, options)
 	if err != nil {
 		return nil, err
 	}
@@ -245,33 +245,33 @@ func (c *Client) Servers(ctx context.Context, options ...RequestOptions) ([]Grou
 
 // AddServer adds a server to the group. If connecting to it fails, this is an error, but the server
 // stays in the group, and the next request to it reconnects. Only for a client of a group.
-func (c *Client) AddServer(ctx context.Context, name string, target any, options ...RequestOptions) error {
+func (client *Client) AddServer(ctx context.Context, name string, target any, options ...RequestOptions) error {
 	target, err := addedTarget(target)
 	if err != nil {
 		return err
 	}
-	_, err = request[json.RawMessage](ctx, c, "add_server", map[string]any{"name": name, "target": target}, false, options)
+	_, err = request[json.RawMessage](ctx, client, "add_server", map[string]any{"name": name, "target": target}, false, options)
 	return err
 }
 
 // RemoveServer removes a server from the group. Its connection is closed, and its requests in
 // flight fail as closed. Only for a client of a group.
-func (c *Client) RemoveServer(ctx context.Context, name string, options ...RequestOptions) error {
-	_, err := request[json.RawMessage](ctx, c, "remove_server", map[string]any{"name": name}, false, options)
+func (client *Client) RemoveServer(ctx context.Context, name string, options ...RequestOptions) error {
+	_, err := request[json.RawMessage](ctx, client, "remove_server", map[string]any{"name": name}, false, options)
 	return err
 }
 
 // ReconnectServer reconnects a disconnected server of the group. Has no effect if it is connected.
 // Only for a client of a group.
-func (c *Client) ReconnectServer(ctx context.Context, name string, options ...RequestOptions) error {
-	_, err := request[json.RawMessage](ctx, c, "reconnect_server", map[string]any{"name": name}, false, options)
+func (client *Client) ReconnectServer(ctx context.Context, name string, options ...RequestOptions) error {
+	_, err := request[json.RawMessage](ctx, client, "reconnect_server", map[string]any{"name": name}, false, options)
 	return err
 }
 
 // Elicit asks the client's user to fill in a form. On revision 2026-07-28 it may fail with
 // ErrSuspended: return that error, and the handler runs again with the answer.
-func (c *Call) Elicit(ctx context.Context, message string, requestedSchema any, options ...RequestOptions) (*ElicitResult, error) {
-	return ask[ElicitResult](ctx, c, "elicitation/create", map[string]any{"message": message, "requestedSchema": requestedSchema}, options)
+func (call *Call) Elicit(ctx context.Context, message string, requestedSchema any, options ...RequestOptions) (*ElicitResult, error) {
+	return ask[ElicitResult](ctx, call, "elicitation/create", map[string]any{"message": message, "requestedSchema": requestedSchema}, options)
 }
 
 // NewElicitInput asks the client's user to fill in a form. The request is for RequireInput.
@@ -282,8 +282,8 @@ func NewElicitInput(key string, message string, requestedSchema any) Input {
 // ElicitURL asks the client's user to open a page. Data entered there does not pass through the
 // client. On revision 2026-07-28 it may fail with ErrSuspended: return that error, and the handler
 // runs again with the answer.
-func (c *Call) ElicitURL(ctx context.Context, message string, url string, elicitationID string, options ...RequestOptions) (*ElicitResult, error) {
-	return ask[ElicitResult](ctx, c, "elicitation/create", map[string]any{"message": message, "url": url, "elicitationId": optional(elicitationID), "mode": "url"}, options)
+func (call *Call) ElicitURL(ctx context.Context, message string, url string, elicitationID string, options ...RequestOptions) (*ElicitResult, error) {
+	return ask[ElicitResult](ctx, call, "elicitation/create", map[string]any{"message": message, "url": url, "elicitationId": optional(elicitationID), "mode": "url"}, options)
 }
 
 // NewElicitURLInput asks the client's user to open a page. Data entered there does not pass through
@@ -322,8 +322,8 @@ type SampleParams struct {
 // with ErrSuspended: return that error, and the handler runs again with the answer.
 //
 // Deprecated: call the API of a model provider instead.
-func (c *Call) Sample(ctx context.Context, params SampleParams, options ...RequestOptions) (*CreateMessageResult, error) {
-	return ask[CreateMessageResult](ctx, c, "sampling/createMessage", params, options)
+func (call *Call) Sample(ctx context.Context, params SampleParams, options ...RequestOptions) (*CreateMessageResult, error) {
+	return ask[CreateMessageResult](ctx, call, "sampling/createMessage", params, options)
 }
 
 // NewSampleInput asks the client's model to continue a conversation. The request is for
@@ -339,8 +339,8 @@ func NewSampleInput(key string, params SampleParams) Input {
 // answer.
 //
 // Deprecated: use tool arguments, resource URIs or configuration instead.
-func (c *Call) ListRoots(ctx context.Context, options ...RequestOptions) (*ListRootsResult, error) {
-	return ask[ListRootsResult](ctx, c, "roots/list", map[string]any{}, options)
+func (call *Call) ListRoots(ctx context.Context, options ...RequestOptions) (*ListRootsResult, error) {
+	return ask[ListRootsResult](ctx, call, "roots/list", map[string]any{}, options)
 }
 
 // NewListRootsInput lists the directories and files that the client lets the server work in. The

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// ServerOptions: limits and behavior of a server. The zero value of a member means its default, and
-// a negative number means zero.
+// ServerOptions: limits and behavior of a server. A field that is zero or nil has its default.
 type ServerOptions struct {
 	// Display name.
 	Title string `json:"title,omitempty"`
@@ -51,9 +50,8 @@ type ServerOptions struct {
 	// flight may run until the last fifth of it (at most a second); then they fail, and their failures
 	// are sent and stored. The default is 5 seconds.
 	DrainDeadline time.Duration `json:"drainDeadlineMs,omitempty"`
-	// Interval of comments on an idle event stream; a negative number disables them. The default is 15
-	// seconds.
-	KeepAlive time.Duration `json:"keepAliveMs,omitempty"`
+	// Interval of comments on an idle event stream; 0 disables them. The default is 15 seconds.
+	KeepAlive *time.Duration `json:"keepAliveMs,omitempty"`
 	// Keys that encrypt the state of requests that take several rounds. The first key encrypts, and all
 	// keys decrypt. Instances with the same keys can continue each other's requests. By default, a
 	// random key per process. Each key is 32 random bytes, as a Base64 string.
@@ -129,13 +127,12 @@ type ServerOptions struct {
 	Scope CacheScope `json:"cacheScope,omitempty"`
 }
 
-// HTTPOptions configures an HTTP endpoint. The zero value of a member means its default, and a
-// negative number means zero.
+// HTTPOptions configures an HTTP endpoint. A field that is zero or nil has its default.
 type HTTPOptions struct {
 	// The host to listen on. By default, only this machine can connect. The default is "127.0.0.1".
 	Host string `json:"host,omitempty"`
-	// The port to listen on; a negative number picks a free one. The default is 8000.
-	Port int `json:"port,omitempty"`
+	// The port to listen on; 0 picks a free one. The default is 8000.
+	Port *int `json:"port,omitempty"`
 	// The path of a Unix socket to listen on, instead of host and port. A socket left behind by a dead
 	// server is replaced; it is removed when the listener closes.
 	Unix string `json:"unix,omitempty"`
@@ -159,18 +156,18 @@ type HTTPOptions struct {
 	// Values allowed in `Origin` in addition to those of this machine, such as `https://app.example`;
 	// `*` allows every page.
 	AllowedOrigins []string `json:"allowedOrigins,omitempty"`
-	// The path where clients of HTTP+SSE, the 2024-11-05 transport, open their stream. Without a path,
-	// or without sessions, HTTP+SSE is off. It may be the same as the endpoint's path: a request there
-	// for a stream without a session then opens an HTTP+SSE stream. Such clients post to a URL that
-	// contains their session, which proxies may log: leave this off if you have no old clients. An
+	// The path where clients of HTTP+SSE, the 2024-11-05 transport, open their stream. With an empty
+	// path, or without sessions, HTTP+SSE is off. It may be the same as the endpoint's path: a request
+	// there for a stream without a session then opens an HTTP+SSE stream. Such clients post to a URL
+	// that contains their session, which proxies may log: leave this off if you have no old clients. An
 	// endpoint with Auth also checks who owns the session. The default is "/sse".
-	SSE string `json:"sse,omitempty"`
+	SSE *string `json:"sse,omitempty"`
 	// The path where clients of HTTP+SSE post their messages, including when the path is shared. The
 	// default is "/messages".
 	Messages string `json:"messages,omitempty"`
-	// Events kept per session for reconnecting clients; a negative number keeps none, and events have
-	// no ids. The default is 1000.
-	ReplayEvents int `json:"replayEvents,omitempty"`
+	// Events kept per session for reconnecting clients; 0 keeps none, and events have no ids. The
+	// default is 1000.
+	ReplayEvents *int `json:"replayEvents,omitempty"`
 	// Total size of the events kept per session; the newest is kept whatever its size. The default is
 	// 4194304.
 	ReplayBytes int `json:"replayBytes,omitempty"`
@@ -227,8 +224,7 @@ type HTTPOptions struct {
 	Auth AuthOptions `json:"auth"`
 }
 
-// ClientOptions: limits and behavior of a client. The zero value of a member means its default, and
-// a negative number means zero.
+// ClientOptions: limits and behavior of a client. A field that is zero or nil has its default.
 type ClientOptions struct {
 	// Additional capabilities that servers may use. Those of handlers, roots and tasks are declared
 	// automatically; add those of requests whose input the caller supplies itself, and those of
@@ -261,9 +257,9 @@ type ClientOptions struct {
 	// they could belong to.
 	RelatedRequestsOnly bool `json:"relatedRequestsOnly,omitempty"`
 	// Maximum number of server requests run as tasks and kept (2025-11-25): those for elicitation and
-	// sampling that have handlers. With a negative number, the client declares no support for them. The
-	// default is 1024.
-	MaxHostTasks int `json:"maxHostTasks,omitempty"`
+	// sampling that have handlers. With 0, the client declares no support for them. The default is
+	// 1024.
+	MaxHostTasks *int `json:"maxHostTasks,omitempty"`
 	// Maximum total size of the kept results of those tasks. The default is 16777216.
 	MaxHostTaskBytes int `json:"maxHostTaskBytes,omitempty"`
 	// Maximum lifetime of such a task from its start; its handler ends with it. The default is 1 hour.
@@ -353,8 +349,7 @@ type ClientOptions struct {
 	isMember bool
 }
 
-// RequestOptions: options of one request. The zero value of a member means its default, and a
-// negative number means zero.
+// RequestOptions: options of one request. A field that is zero or nil has its default.
 type RequestOptions struct {
 	// Timeout of the request, or of each page; progress restarts it. By default, the connection's
 	// option.
@@ -381,8 +376,8 @@ type RequestOptions struct {
 	Key string `json:"key,omitempty"`
 }
 
-// AuthOptions configures the access tokens that requests to an endpoint need (HTTPOptions.Auth).
-// The zero value of a member means its default, and a negative number means zero.
+// AuthOptions configures the access tokens that requests to an endpoint need (HTTPOptions.Auth). A
+// field that is zero or nil has its default.
 type AuthOptions struct {
 	// The public URL of the endpoint, for which tokens must be issued (its canonical URI, RFC 8707).
 	Resource string `json:"resource"`
@@ -441,7 +436,7 @@ type AuthOptions struct {
 
 // OAuthOptions: OAuth 2.1 authorization of a client, for servers over HTTP. Without options, the
 // client finds out what the server needs, registers itself, and the user logs in with the browser.
-// The zero value of a member means its default, and a negative number means zero.
+// A field that is zero or nil has its default.
 type OAuthOptions struct {
 	// An access token obtained elsewhere. It cannot be combined with any other option.
 	Token string `json:"token,omitempty"`
@@ -520,8 +515,8 @@ type OAuthOptions struct {
 	Assertion string `json:"assertion,omitempty"`
 }
 
-// ToolOptions: options of a tool, in addition to its descriptor. The zero value of a member means
-// its default, and a negative number means zero.
+// ToolOptions: options of a tool, in addition to its descriptor. A field that is zero or nil has
+// its default.
 type ToolOptions struct {
 	// Support for calls that run as tasks, whose results clients fetch later: `execution.taskSupport`
 	// of the descriptor. Without it, the tool has no tasks.
@@ -554,8 +549,8 @@ type ToolOptions struct {
 	Replaces *Feature `json:"replaces,omitempty"`
 }
 
-// ResourceOptions: options of a resource template, in addition to its descriptor. The zero value of
-// a member means its default, and a negative number means zero.
+// ResourceOptions: options of a resource template, in addition to its descriptor. A field that is
+// zero or nil has its default.
 type ResourceOptions struct {
 	// Allow values of template variables that could lead out of a folder they are appended to. By
 	// default, a URI is treated as not found if a decoded value has a `..` segment or a NUL, or looks
@@ -581,8 +576,8 @@ type ResourceOptions struct {
 	Replaces *Feature `json:"replaces,omitempty"`
 }
 
-// PromptOptions: options of a prompt, in addition to its descriptor. The zero value of a member
-// means its default, and a negative number means zero.
+// PromptOptions: options of a prompt, in addition to its descriptor. A field that is zero or nil
+// has its default.
 type PromptOptions struct {
 	// Scopes that the caller's access token must grant, in addition to those of the endpoint. Calls
 	// without them are refused, over HTTP with 403 and the required scopes. Lists omit the feature for
@@ -599,8 +594,7 @@ type PromptOptions struct {
 	Replaces *Feature `json:"replaces,omitempty"`
 }
 
-// SkillOptions: options of an agent skill. The zero value of a member means its default, and a
-// negative number means zero.
+// SkillOptions: options of an agent skill. A field that is zero or nil has its default.
 type SkillOptions struct {
 	// URI of its folder, such as `skill://team/pdf-tools`; the last segment is the name of the skill.
 	// Without it, `skill://` and the name.
@@ -612,8 +606,8 @@ type SkillOptions struct {
 	Scope CacheScope `json:"cacheScope,omitempty"`
 }
 
-// DirectoryOptions: options of a folder whose files are resources. The zero value of a member means
-// its default, and a negative number means zero.
+// DirectoryOptions: options of a folder whose files are resources. A field that is zero or nil has
+// its default.
 type DirectoryOptions struct {
 	// Include files and folders whose names start with a dot.
 	Hidden bool `json:"hidden,omitempty"`
@@ -622,8 +616,7 @@ type DirectoryOptions struct {
 	MaxFileBytes int `json:"maxFileBytes,omitempty"`
 }
 
-// ProxyOptions: options of a proxy. The zero value of a member means its default, and a negative
-// number means zero.
+// ProxyOptions: options of a proxy. A field that is zero or nil has its default.
 type ProxyOptions struct {
 	// Prefix of its names and URIs: tools and prompts become `prefix__name`, resources `prefix+uri`.
 	// Without it, names and URIs stay the same, which is possible for one server.
@@ -634,8 +627,8 @@ type ProxyOptions struct {
 	MaxConnections int `json:"maxConnections,omitempty"`
 }
 
-// RequestHandlerOptions: options of the handler of a custom method. The zero value of a member
-// means its default, and a negative number means zero.
+// RequestHandlerOptions: options of the handler of a custom method. A field that is zero or nil has
+// its default.
 type RequestHandlerOptions struct {
 	// JSON Schema of the params without their `_meta`. Other params are refused with -32602.
 	ParamsSchema json.RawMessage `json:"paramsSchema,omitempty"`
@@ -705,87 +698,87 @@ type ClientHandlers struct {
 }
 
 // callbacks are the handlers that are set, by the name of their function in C.
-func (h *ClientHandlers) callbacks() map[string]callFunc {
+func (handlers *ClientHandlers) callbacks() map[string]callFunc {
 	found := map[string]callFunc{}
-	if h.OnElicit != nil {
-		found["elicit"] = answering(h.OnElicit)
+	if handlers.OnElicit != nil {
+		found["elicit"] = answering(handlers.OnElicit)
 	}
-	if h.OnElicitURL != nil {
-		found["elicit_url"] = answering(h.OnElicitURL)
+	if handlers.OnElicitURL != nil {
+		found["elicit_url"] = answering(handlers.OnElicitURL)
 	}
-	if h.OnSample != nil {
-		found["sample"] = answering(h.OnSample)
+	if handlers.OnSample != nil {
+		found["sample"] = answering(handlers.OnSample)
 	}
-	if h.OnSampleWithTools != nil {
-		found["sample_with_tools"] = answering(h.OnSampleWithTools)
+	if handlers.OnSampleWithTools != nil {
+		found["sample_with_tools"] = answering(handlers.OnSampleWithTools)
 	}
-	if h.OnAuthorize != nil {
-		found["authorize"] = answering(h.OnAuthorize)
+	if handlers.OnAuthorize != nil {
+		found["authorize"] = answering(handlers.OnAuthorize)
 	}
-	if h.OnOpenURL != nil {
-		found["open_url"] = answeringNothing(h.OnOpenURL)
+	if handlers.OnOpenURL != nil {
+		found["open_url"] = answeringNothing(handlers.OnOpenURL)
 	}
-	if h.OnAccessToken != nil {
-		found["access_token"] = answering(h.OnAccessToken)
+	if handlers.OnAccessToken != nil {
+		found["access_token"] = answering(handlers.OnAccessToken)
 	}
-	if h.OnIdentityToken != nil {
-		found["identity_token"] = answering(h.OnIdentityToken)
+	if handlers.OnIdentityToken != nil {
+		found["identity_token"] = answering(handlers.OnIdentityToken)
 	}
-	if h.OnAssertion != nil {
-		found["assertion"] = answering(h.OnAssertion)
+	if handlers.OnAssertion != nil {
+		found["assertion"] = answering(handlers.OnAssertion)
 	}
-	if h.OnRequestHeaders != nil {
-		found["request_headers"] = answering(h.OnRequestHeaders)
+	if handlers.OnRequestHeaders != nil {
+		found["request_headers"] = answering(handlers.OnRequestHeaders)
 	}
-	if h.OnLoadCredentials != nil {
-		found["load_credentials"] = answering(h.OnLoadCredentials)
+	if handlers.OnLoadCredentials != nil {
+		found["load_credentials"] = answering(handlers.OnLoadCredentials)
 	}
-	if h.OnSaveCredentials != nil {
-		found["save_credentials"] = answeringNothing(h.OnSaveCredentials)
+	if handlers.OnSaveCredentials != nil {
+		found["save_credentials"] = answeringNothing(handlers.OnSaveCredentials)
 	}
-	if h.OnRemoveCredentials != nil {
-		found["remove_credentials"] = answeringNothing(h.OnRemoveCredentials)
+	if handlers.OnRemoveCredentials != nil {
+		found["remove_credentials"] = answeringNothing(handlers.OnRemoveCredentials)
 	}
 	return found
 }
 
 // notified runs the handler of a notification.
-func (h *ClientHandlers) notified(method string, params []byte) {
+func (handlers *ClientHandlers) notified(method string, params []byte) {
 	switch method {
 	case "notifications/message":
-		if h.OnLog != nil {
+		if handlers.OnLog != nil {
 			if given, err := decode[LogMessage](params); err == nil {
-				h.OnLog(given)
+				handlers.OnLog(given)
 			}
 		}
 	case "notifications/tools/list_changed":
-		if h.OnToolsChanged != nil {
-			h.OnToolsChanged()
+		if handlers.OnToolsChanged != nil {
+			handlers.OnToolsChanged()
 		}
 	case "notifications/resources/list_changed":
-		if h.OnResourcesChanged != nil {
-			h.OnResourcesChanged()
+		if handlers.OnResourcesChanged != nil {
+			handlers.OnResourcesChanged()
 		}
 	case "notifications/prompts/list_changed":
-		if h.OnPromptsChanged != nil {
-			h.OnPromptsChanged()
+		if handlers.OnPromptsChanged != nil {
+			handlers.OnPromptsChanged()
 		}
 	case "notifications/elicitation/complete":
-		if h.OnElicitationComplete != nil {
+		if handlers.OnElicitationComplete != nil {
 			if given, err := decode[ElicitationComplete](params); err == nil {
-				h.OnElicitationComplete(given)
+				handlers.OnElicitationComplete(given)
 			}
 		}
 	case "notifications/tasks/status":
-		if h.OnTaskStatus != nil {
+		if handlers.OnTaskStatus != nil {
 			if given, err := decode[Task](params); err == nil {
-				h.OnTaskStatus(given)
+				handlers.OnTaskStatus(given)
 			}
 		}
 	}
 }
 
 // subscribes says whether a handler needs changes that newer servers send only on request.
-func (h *ClientHandlers) subscribes() bool {
-	return h.OnToolsChanged != nil || h.OnResourcesChanged != nil || h.OnPromptsChanged != nil
+func (handlers *ClientHandlers) subscribes() bool {
+	return handlers.OnToolsChanged != nil || handlers.OnResourcesChanged != nil || handlers.OnPromptsChanged != nil
 }

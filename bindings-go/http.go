@@ -24,12 +24,13 @@ type header struct{ name, value str }
 // WriteTimeout of the options ends those whose client reads nothing for that time, and other
 // responses, too, if the http.Server has no WriteTimeout. Middleware that wraps the
 // http.ResponseWriter must have a method Unwrap, see [http.NewResponseController].
-func (server *Server) Handler(options HTTPOptions) (http.Handler, error) {
-	listener, err := server.endpoint(options, c.ServerMountHttp)
+func (server *Server) Handler(options ...HTTPOptions) (http.Handler, error) {
+	given := merged(options)
+	listener, err := server.endpoint(given, c.ServerMountHttp)
 	if err != nil {
 		return nil, err
 	}
-	patience := time.Duration(orDefault(options.WriteTimeout, time.Minute)) * time.Millisecond
+	patience := time.Duration(orDefault(given.WriteTimeout, time.Minute)) * time.Millisecond
 	return http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
 		listener.serve(writer, request, patience)
 	}), nil
@@ -193,7 +194,7 @@ const maxWriteBytes = 32 << 10
 type sender struct {
 	writer  http.ResponseWriter
 	control *http.ResponseController
-	// patience is the time that a write may take; 0 is any time.
+	// patience is the time that a write may take.
 	patience time.Duration
 	// whole is the time for a whole response, from http.Server.WriteTimeout.
 	whole time.Duration

@@ -32,7 +32,7 @@ func calling(t *testing.T, url, tool string) *http.Request {
 }
 
 func TestABodyThatCannotBeReadIsRefused(t *testing.T) {
-	handler := trunkline.Must(newServer(t).Handler(trunkline.HTTPOptions{}))
+	handler := trunkline.Must(newServer(t).Handler())
 	for wanted, body := range map[int]io.Reader{
 		http.StatusRequestEntityTooLarge: http.MaxBytesReader(nil, io.NopCloser(strings.NewReader("too long")), 3),
 		http.StatusBadRequest:            io.MultiReader(strings.NewReader("{"), failingReader{}),
@@ -52,7 +52,7 @@ type failingReader struct{}
 func (failingReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 func TestARequestMayHaveNoBody(t *testing.T) {
-	handler := trunkline.Must(newServer(t).Handler(trunkline.HTTPOptions{}))
+	handler := trunkline.Must(newServer(t).Handler())
 	request := calling(t, "http://127.0.0.1", "greet")
 	request.Method, request.Body = http.MethodDelete, nil
 	answer := httptest.NewRecorder()
@@ -63,7 +63,7 @@ func TestARequestMayHaveNoBody(t *testing.T) {
 }
 
 func TestHeadersAddToThoseOfAWrapperUnlessTheyHaveOneValue(t *testing.T) {
-	handler := trunkline.Must(newServer(t).Handler(trunkline.HTTPOptions{}))
+	handler := trunkline.Must(newServer(t).Handler())
 	request, answer := calling(t, "http://127.0.0.1", "greet"), httptest.NewRecorder()
 	request.Header.Set("Origin", "http://localhost:3000")
 	for name, value := range map[string]string{"Content-Type": "text/plain", "Access-Control-Allow-Origin": "*", "Vary": "Cookie"} {
@@ -83,7 +83,7 @@ func TestADeadlineOfMiddlewareIsAnError(t *testing.T) {
 		<-ctx.Done()
 		return "", ctx.Err()
 	}))
-	handler := trunkline.Must(server.Handler(trunkline.HTTPOptions{}))
+	handler := trunkline.Must(server.Handler())
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	answer := httptest.NewRecorder()
@@ -94,7 +94,7 @@ func TestADeadlineOfMiddlewareIsAnError(t *testing.T) {
 }
 
 func TestAPeerMayHaveAZone(t *testing.T) {
-	handler := trunkline.Must(newServer(t).Handler(trunkline.HTTPOptions{}))
+	handler := trunkline.Must(newServer(t).Handler())
 	request := calling(t, "http://127.0.0.1", "greet")
 	request.RemoteAddr = "[fe80::1%eth0]:4711"
 	answer := httptest.NewRecorder()
@@ -113,7 +113,7 @@ func TestAPeerMayHaveNoPort(t *testing.T) {
 		}
 		return "from " + info.RemoteAddress, nil
 	}))
-	handler := trunkline.Must(server.Handler(trunkline.HTTPOptions{}))
+	handler := trunkline.Must(server.Handler())
 	for given, wanted := range map[string]string{"192.0.2.7": "from 192.0.2.7", "2001:db8::7": "from 2001:db8::7", "@": `"from "`, "localhost:80": `"from "`} {
 		request, answer := calling(t, "http://127.0.0.1", "peer"), httptest.NewRecorder()
 		request.RemoteAddr = given
@@ -125,7 +125,7 @@ func TestAPeerMayHaveNoPort(t *testing.T) {
 }
 
 func TestAStreamOpensBeforeItsFirstEvent(t *testing.T) {
-	web := httptest.NewServer(trunkline.Must(newServer(t).Handler(trunkline.HTTPOptions{})))
+	web := httptest.NewServer(trunkline.Must(newServer(t).Handler()))
 	t.Cleanup(web.Close)
 	send := func(method, session, body string) *http.Response {
 		t.Helper()
@@ -162,7 +162,7 @@ func TestACutResponseDoesNotLookComplete(t *testing.T) {
 		call.Progress(1, 2, "half")
 		return strings.Repeat("x", 64<<20), nil
 	}))
-	web := httptest.NewServer(trunkline.Must(server.Handler(trunkline.HTTPOptions{})))
+	web := httptest.NewServer(trunkline.Must(server.Handler()))
 	t.Cleanup(web.Close)
 	response, err := http.DefaultClient.Do(calling(t, web.URL, "huge"))
 	if err != nil {

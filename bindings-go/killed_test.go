@@ -47,19 +47,16 @@ func TestAKilledServerEndsRequestsAndNotTheProgram(t *testing.T) {
 
 // A client may be served, and stop the program, before the function that opened its transport returns.
 func TestASignalWhileAServerOpensClosesIt(t *testing.T) {
-	server, err := trunkline.NewServer("signalled", "1.0.0", trunkline.ServerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := trunkline.NewServer("signalled", "1.0.0")
 	closed := false
-	err = server.SetLifespan(
+	err := server.SetLifespan(
 		func() error { return syscall.Kill(os.Getpid(), syscall.SIGTERM) },
 		func() { closed = true },
 	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := server.ListenAndServe(t.Context(), trunkline.HTTPOptions{Port: -1}); err != nil || !closed {
+	if err := server.ListenAndServe(t.Context(), trunkline.HTTPOptions{Port: trunkline.Ptr(0)}); err != nil || !closed {
 		t.Fatal(err, closed)
 	}
 }

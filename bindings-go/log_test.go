@@ -44,7 +44,7 @@ func TestAFailureIsLoggedOnce(t *testing.T) {
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "panic"}, func(context.Context, *trunkline.Call, struct{}) (string, error) {
 		panic("no such index")
 	}))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	for _, name := range []string{"fail", "panic"} {
 		if result, err := client.CallTool(t.Context(), name, nil); err != nil || !result.IsError {
@@ -79,7 +79,7 @@ func TestAProtocolErrorWithoutJSONIsLogged(t *testing.T) {
 	for name, failure := range failures {
 		trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: name}, func(context.Context, *trunkline.Call, struct{}) (string, error) { return "", failure }))
 	}
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	for name := range failures {
 		if result, err := client.CallTool(t.Context(), name, nil); err == nil && !result.IsError {
@@ -130,7 +130,7 @@ func TestALoggerGetsTheRecordsOfItsServersAndClients(t *testing.T) {
 	slog.SetDefault(logs["default"].logger())
 	defer slog.SetDefault(before)
 	server := func(name string, logger *slog.Logger) *trunkline.Server {
-		made := trunkline.Must(trunkline.NewServer(name, "1.0.0", trunkline.ServerOptions{Logger: logger}))
+		made := trunkline.NewServer(name, "1.0.0", trunkline.ServerOptions{Logger: logger})
 		t.Cleanup(func() { _ = made.Close(context.Background()) })
 		trunkline.Must(trunkline.AddTool(made, trunkline.Tool{Name: "fail"}, func(_ context.Context, call *trunkline.Call, _ struct{}) (string, error) {
 			return "", errors.Join(call.Log(trunkline.LoggingLevelInfo, "", "hello"), errors.New("failure of the "+name))
@@ -143,9 +143,9 @@ func TestALoggerGetsTheRecordsOfItsServersAndClients(t *testing.T) {
 	options.LogLevel = trunkline.LoggingLevelInfo
 	servers := map[string]*trunkline.Server{"default": server("default", nil), "first": server("first", logs["first"].logger()), "second": server("second", logs["second"].logger())}
 	for name, server := range servers {
-		inMemory, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+		inMemory, err := trunkline.ConnectMemory(t.Context(), server)
 		inMemory = connected(t, inMemory, err)
-		listener, err := server.Listen(trunkline.HTTPOptions{Port: -1})
+		listener, err := server.Listen(trunkline.HTTPOptions{Port: trunkline.Ptr(0)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +186,7 @@ func TestAPanicOfTheLogEndsNothing(t *testing.T) {
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "fail"}, func(context.Context, *trunkline.Call, struct{}) (string, error) {
 		return "", errors.New("the disk is full")
 	}))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	returns(t, "the log", func() {
 		for !strings.Contains(found.String(), "the disk is full") {

@@ -30,13 +30,11 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(m.Run())
 	}
-	server, err := trunkline.NewServer("child", "1.0.0", trunkline.ServerOptions{})
-	if err == nil {
-		_, err = trunkline.AddTool(server, trunkline.Tool{Name: "exit"}, func(context.Context, *trunkline.Call, struct{}) (string, error) {
-			os.Exit(3)
-			return "", nil
-		})
-	}
+	server := trunkline.NewServer("child", "1.0.0")
+	_, err := trunkline.AddTool(server, trunkline.Tool{Name: "exit"}, func(context.Context, *trunkline.Call, struct{}) (string, error) {
+		os.Exit(3)
+		return "", nil
+	})
 	if err == nil {
 		err = server.ServeStdio(context.Background())
 	}
@@ -118,7 +116,7 @@ func TestAnExitOfTheServerIsAnError(t *testing.T) {
 
 // The library runs one callback at a time, and a failed connection needs a turn to end.
 func TestConnectionsFailBesideCallbacks(t *testing.T) {
-	client := memory(t, trunkline.ClientOptions{})
+	client := memory(t)
 	done := make(chan struct{})
 	var calls sync.WaitGroup
 	calls.Go(func() {
@@ -132,7 +130,7 @@ func TestConnectionsFailBesideCallbacks(t *testing.T) {
 		}
 	})
 	for range 20 {
-		if _, err := trunkline.Connect(t.Context(), "http://127.0.0.1:1/mcp", trunkline.ClientOptions{}); !errors.Is(err, trunkline.ErrTransport) {
+		if _, err := trunkline.Connect(t.Context(), "http://127.0.0.1:1/mcp"); !errors.Is(err, trunkline.ErrTransport) {
 			t.Error(err)
 		}
 	}
@@ -150,7 +148,7 @@ func TestMiddlewareSeesRequestsAndResults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	connected(t, client, err)
 	if _, err := client.CallTool(t.Context(), "weather", city{City: "Bern"}); err != nil || len(seen) != 1 || seen[0] != "tools/call" {
 		t.Fatal(seen, err)
@@ -164,7 +162,7 @@ func TestAPanicOfAHandlerIsAFailure(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	connected(t, client, err)
 	result, err := client.CallTool(t.Context(), "panic", nil)
 	if err != nil || !result.IsError {
@@ -178,7 +176,7 @@ func TestAPanicOfACallbackEndsNothing(t *testing.T) {
 		OnResourcesChanged: func() { panic("no") },
 	}})
 	connected(t, client, err)
-	if err := server.ListChanged("resources"); err != nil {
+	if err := server.ListChanged(trunkline.CategoryResources); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -204,7 +202,7 @@ func TestAHandlerThatEndsItsGoroutineLosesNoNotifications(t *testing.T) {
 	}})
 	connected(t, client, err)
 	for range 2 {
-		if err := server.ListChanged("tools"); err != nil {
+		if err := server.ListChanged(trunkline.CategoryTools); err != nil {
 			t.Fatal(err)
 		}
 		returns(t, "the handler", func() { <-heard })
@@ -215,12 +213,9 @@ func TestAHandlerThatEndsItsGoroutineLosesNoNotifications(t *testing.T) {
 func TestACallThatNeverEndsFailsBeforeTheDrainDeadline(t *testing.T) {
 	// Long enough for a busy machine.
 	const deadline = 3 * time.Second
-	server, err := trunkline.NewServer("test", "1.0.0", trunkline.ServerOptions{DrainDeadline: deadline})
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := trunkline.NewServer("test", "1.0.0", trunkline.ServerOptions{DrainDeadline: deadline})
 	running, ended := make(chan struct{}), make(chan error, 1)
-	_, err = trunkline.AddTool(server, trunkline.Tool{Name: "endless"}, func(ctx context.Context, _ *trunkline.Call, _ struct{}) (string, error) {
+	_, err := trunkline.AddTool(server, trunkline.Tool{Name: "endless"}, func(ctx context.Context, _ *trunkline.Call, _ struct{}) (string, error) {
 		close(running)
 		<-ctx.Done()
 		return "", ctx.Err()
@@ -228,11 +223,11 @@ func TestACallThatNeverEndsFailsBeforeTheDrainDeadline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := server.Listen(trunkline.HTTPOptions{Port: -1})
+	listener, err := server.Listen(trunkline.HTTPOptions{Port: trunkline.Ptr(0)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := trunkline.Connect(t.Context(), listener.URL(), trunkline.ClientOptions{})
+	client, err := trunkline.Connect(t.Context(), listener.URL())
 	connected(t, client, err)
 	go func() {
 		_, err := client.CallTool(context.Background(), "endless", nil)
@@ -252,7 +247,7 @@ func TestACallThatNeverEndsFailsBeforeTheDrainDeadline(t *testing.T) {
 
 func TestClosingEndsRequests(t *testing.T) {
 	server := newServer(t)
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +273,7 @@ func TestClosingEndsRequests(t *testing.T) {
 }
 
 func TestTheGarbageCollectorMayRunAtAnyTime(t *testing.T) {
-	client := memory(t, trunkline.ClientOptions{})
+	client := memory(t)
 	done := make(chan struct{})
 	go func() {
 		for {

@@ -145,7 +145,7 @@ type echoed struct {
 // newSite listens, with the middleware of the case.
 func newSite(t *testing.T, name string, row mountRow, around func(*mountSite) func(http.Handler) http.Handler) *mountSite {
 	t.Helper()
-	server := trunkline.Must(trunkline.NewServer("mounted", "1", trunkline.ServerOptions{}))
+	server := trunkline.NewServer("mounted", "1")
 	site := &mountSite{T: t, server: server, started: newEvent(), released: newEvent(), cancelled: newEvent(), begun: make(chan struct{}, 100), ended: make(chan struct{}, 100)}
 	waits := func(ctx context.Context, call *trunkline.Call, _ struct{}) (string, error) {
 		call.Progress(1, 0, "")

@@ -111,18 +111,28 @@ type owner struct {
 	// The name of the object in messages.
 	what   string
 	object uintptr
-	lock   sync.Mutex
-	freed  bool
+	// Why there is no object.
+	failure error
+	lock    sync.Mutex
+	freed   bool
 	// Counted rather than locked: what runs may use the object again.
 	users sync.WaitGroup
+}
+
+// problem is why the owner never had an object.
+func (owner *owner) problem() error {
+	if owner.failure == nil && owner.what == "" {
+		return &Error{Kind: ErrInvalidArgument, Message: "a zero value is not a server, client, listener or call: create it with a function of the package, such as NewServer or Connect"}
+	}
+	return owner.failure
 }
 
 // invoke runs a function of the library that has a place for its failure, while none of the objects
 // can be freed.
 func invoke(function func(failure *uintptr) uint32, objects ...*owner) error {
 	for _, object := range objects {
-		if object.what == "" {
-			return &Error{Kind: ErrInvalidArgument, Message: "a zero value is not a server, client, listener or call: create it with a function of the package, such as NewServer or Connect"}
+		if err := object.problem(); err != nil {
+			return err
 		}
 		if !object.enter() {
 			return &Error{Kind: ErrClosed, Message: "the " + object.what + " was closed"}

@@ -16,6 +16,29 @@ func isZero(value any) bool {
 	return !found.IsValid() || found.IsZero() || isList && found.Len() == 0
 }
 
+// merged are options as one: later ones take precedence, member by member.
+func merged[T any](options []T) T {
+	if len(options) == 0 {
+		return *new(T)
+	}
+	all := options[0]
+	for _, given := range options[1:] {
+		overlay(reflect.ValueOf(&all).Elem(), reflect.ValueOf(given))
+	}
+	return all
+}
+
+func overlay(all, given reflect.Value) {
+	for i := range given.NumField() {
+		switch field := given.Type().Field(i); {
+		case field.Anonymous:
+			overlay(all.Field(i), given.Field(i))
+		case field.IsExported() && !isZero(given.Field(i).Interface()):
+			all.Field(i).Set(given.Field(i))
+		}
+	}
+}
+
 // inJSON are the options that are set, as members of a JSON object.
 func inJSON(options any) map[string]any {
 	members := map[string]any{}
@@ -29,19 +52,17 @@ func inJSON(options any) map[string]any {
 	return members
 }
 
-// plain is a value as the library takes it: durations are milliseconds, rounded up, and a negative
-// number means zero.
+// plain is a value as the library takes it: durations are milliseconds, and an empty path is false.
 func plain(value any) any {
 	switch value := value.(type) {
 	case time.Duration:
-		whole := value.Milliseconds()
-		if value > time.Duration(whole)*time.Millisecond {
-			// Zero often means that there is no limit.
-			whole++
-		}
-		return uint64(max(whole, 0))
-	case int:
-		return max(value, 0)
+		// Away from zero, which often means that there is no limit.
+		whole, rest := int64(value/time.Millisecond), value%time.Millisecond
+		return whole + int64(cmp.Compare(rest, 0))
+	case *time.Duration:
+		return plain(*value)
+	case *string:
+		return cmp.Or[any](optional(*value), false)
 	case *Feature:
 		return value.number
 	case OAuthOptions, AuthOptions:
@@ -52,5 +73,5 @@ func plain(value any) any {
 
 // orDefault is an option in milliseconds that the package itself reads.
 func orDefault(given, otherwise time.Duration) uint64 {
-	return plain(cmp.Or(given, otherwise)).(uint64)
+	return uint64(max(plain(cmp.Or(given, otherwise)).(int64), 0))
 }

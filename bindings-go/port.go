@@ -324,11 +324,7 @@ func (request *pending) await(ticket *uint64, options []RequestOptions, start fu
 	// Most requests have no options.
 	set, err := uintptr(0), error(nil)
 	if len(options) > 0 || request.all || request.inMemory {
-		for _, given := range options {
-			if given.OnProgress != nil {
-				request.onProgress = given.OnProgress
-			}
-		}
+		request.onProgress = merged(options).OnProgress
 		if set, err = c.RequestOptionsFromJson(described("all", request.all, options)); err != nil {
 			return nil, err
 		}

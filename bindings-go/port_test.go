@@ -18,18 +18,18 @@ func isUsed(logger *slog.Logger) bool {
 func TestThePortOfALoggerEndsWithItsMembers(t *testing.T) {
 	logger := slog.New(slog.DiscardHandler)
 	for range 3 {
-		server := Must(NewServer("test", "1.0.0", ServerOptions{Logger: logger}))
+		server := NewServer("test", "1.0.0", ServerOptions{Logger: logger})
 		called, ended := make(chan struct{}), make(chan error, 1)
 		Must(AddTool(server, Tool{Name: "wait"}, func(ctx context.Context, _ *Call, _ struct{}) (string, error) {
 			called <- struct{}{}
 			<-ctx.Done()
 			return "", ctx.Err()
 		}))
-		listener := Must(server.Listen(HTTPOptions{Port: -1}))
+		listener := Must(server.Listen(HTTPOptions{Port: Ptr(0)}))
 		client := Must(Connect(t.Context(), listener.URL(), ClientOptions{Logger: logger}))
 		alone := slog.New(slog.DiscardHandler)
 		other := Must(Connect(t.Context(), listener.URL(), ClientOptions{Logger: alone}))
-		inMemory := Must(ConnectMemory(t.Context(), server, ClientOptions{}))
+		inMemory := Must(ConnectMemory(t.Context(), server))
 		all := []*Client{client, other, inMemory}
 		for _, client := range all {
 			go func() {
@@ -73,7 +73,7 @@ func TestThePortOfALoggerEndsWithItsMembers(t *testing.T) {
 			t.Error("the port of a failed client stays", failed)
 		}
 	}
-	if _, err := NewServer("", "", ServerOptions{Logger: logger}); err == nil || isUsed(logger) {
+	if err := NewServer("", "", ServerOptions{Logger: logger}).ListChanged(CategoryTools); err == nil || isUsed(logger) {
 		t.Error("the port of a failed server stays", err)
 	}
 }

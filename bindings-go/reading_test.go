@@ -177,7 +177,7 @@ func TestHandlersSeeTheArgumentsThatWereValidated(t *testing.T) {
 		seen = inPlainJSON(t, read)
 		return "", err
 	}))
-	handler := trunkline.Must(server.Handler(trunkline.HTTPOptions{}))
+	handler := trunkline.Must(server.Handler())
 	for _, reading := range given.Cases {
 		for _, name := range []string{"struct", "raw"} {
 			seen = ""
@@ -334,7 +334,7 @@ func TestAPolicyJudgesWhatRuns(t *testing.T) {
 		}
 		return call.Next(ctx, nil)
 	}, "tools/call"))
-	handler := trunkline.Must(server.Handler(trunkline.HTTPOptions{}))
+	handler := trunkline.Must(server.Handler())
 	if response := posted(t, handler, "hello", `"arguments":{"name":"Ada"}`); response.Error != nil || len(greeted) != 1 {
 		t.Fatal(response.Error, greeted)
 	}
@@ -369,7 +369,7 @@ func TestAnAnswerInAnotherCaseIsNoConsent(t *testing.T) {
 		outcomes <- fmt.Sprint(given != nil && given.Sure, err)
 		return "", err
 	}))
-	handler := trunkline.Must(server.Handler(trunkline.HTTPOptions{}))
+	handler := trunkline.Must(server.Handler())
 	for answer, wanted := range map[string]string{
 		`{"action":"accept","content":{"sure":true}}`:                          "true <nil>",
 		`{"action":"decline"}`:                                                 "false <nil>",

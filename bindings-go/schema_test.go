@@ -288,7 +288,7 @@ func TestATypeMayListItsValues(t *testing.T) {
 	server := newServer(t)
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "set"}, func(_ context.Context, _ *trunkline.Call, given setting) (setting, error) { return given, nil }))
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "choose"}, func(context.Context, *trunkline.Call, struct{}) (setting, error) { return setting{Unit: "kelvin"}, nil }))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	for arguments, refusal := range map[string]string{
 		`{"unit":"celsius"}`: "", `{"unit":"celsius","speed":null}`: "", `{"unit":"fahrenheit","speed":"fast","colors":["red","red"],"tries":3}`: "",
@@ -356,7 +356,7 @@ func TestNilInResultsMatchesTheSchema(t *testing.T) {
 	given := &tree{Groups: [][]string{nil}, Sibling: &tree2{}, Huge: *big.NewInt(7)}
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "tree"}, func(context.Context, *trunkline.Call, struct{}) (*tree, error) { return given, nil }))
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "list"}, func(context.Context, *trunkline.Call, struct{}) ([]string, error) { return nil, nil }))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	for name, wanted := range map[string]string{
 		"tree": `{"id":"","note":"","names":[],"groups":[[]],"labels":{},"parent":null,"sibling":{"names":[]},"huge":7,"fixed":[[]]}`,
@@ -393,7 +393,7 @@ func TestWhatIsNotWrittenIsNotRead(t *testing.T) {
 	circle := &ring{}
 	circle.Next, circle.Last = circle, circle
 	trunkline.Must(server.AddResource(trunkline.Resource{Name: "y", URI: "test://y"}, func(context.Context, *trunkline.Call, string, map[string]string) (any, error) { return circle, nil }))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	if result, err := client.ReadResource(t.Context(), "test://x"); err != nil || result.Contents[0].Text != `{"names":[]}` {
 		t.Error(result, err)
@@ -404,7 +404,7 @@ func TestWhatIsNotWrittenIsNotRead(t *testing.T) {
 }
 
 func TestUnknownArgumentsAreRefused(t *testing.T) {
-	client := memory(t, trunkline.ClientOptions{})
+	client := memory(t)
 	_, err := trunkline.CallTool[weather](t.Context(), client, "weather", map[string]any{"city": "Oslo", "town": "Oslo"})
 	if err == nil || !strings.Contains(err.Error(), "town") {
 		t.Error(err)
@@ -420,7 +420,7 @@ func TestPointersToResultsAreResults(t *testing.T) {
 	} {
 		trunkline.Must(server.AddPrompt(trunkline.Prompt{Name: name}, func(context.Context, *trunkline.Call, map[string]string) (any, error) { return result, nil }))
 	}
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	for name, messages := range map[string]int{"empty": 0, "value": 0, "message": 1, "messages": 2} {
 		result, err := client.GetPrompt(t.Context(), name, nil)
@@ -435,7 +435,7 @@ func TestAnImageIsEncodedOnce(t *testing.T) {
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "image"}, func(context.Context, *trunkline.Call, struct{}) (*trunkline.ImageContent, error) {
 		return &trunkline.ImageContent{Data: []byte{1, 2, 3}, MIMEType: "image/png"}, nil
 	}))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	raw, err := client.Request(t.Context(), "tools/call", map[string]any{"name": "image"})
 	if err != nil || !strings.Contains(string(raw), `"AQID"`) {
@@ -463,7 +463,7 @@ func TestATypeThatReadsTextIsAnArgument(t *testing.T) {
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "read"}, func(_ context.Context, _ *trunkline.Call, given given) (string, error) {
 		return fmt.Sprint(given), nil
 	}))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	result, err := client.CallTool(t.Context(), "read", map[string]string{"priority": "high"})
 	if err != nil || result.Content.Text() != "{4}" {
@@ -479,7 +479,7 @@ func TestBlocksMayBeValuesAndLists(t *testing.T) {
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "list"}, func(context.Context, *trunkline.Call, struct{}) ([]*trunkline.TextContent, error) {
 		return []*trunkline.TextContent{{Text: "hel"}, {Text: "lo"}}, nil
 	}))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	for _, name := range []string{"said", "list"} {
 		if result, err := client.CallTool(t.Context(), name, nil); err != nil || result.Content.Text() != "hello" || result.StructuredContent != nil {
@@ -514,7 +514,7 @@ func TestTypesThatWriteThemselvesAreResults(t *testing.T) {
 			N *int64 `json:"n,string"`
 		}{}, nil
 	}))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	for name, wanted := range map[string]string{
 		"time": `{"result":"1970-01-01T00:00:00Z"}`, "address": `{"result":"::1"}`, "number": `{"result":7}`,
@@ -537,7 +537,7 @@ func TestRawJSONMatchesItsSchema(t *testing.T) {
 	if err := errors.Join(err, failed); err != nil {
 		t.Fatal(err)
 	}
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	if found, err := trunkline.CallTool[map[string]int](t.Context(), client, "raw", nil); err != nil || found["a"] != 1 {
 		t.Error(found, err)
@@ -551,7 +551,7 @@ func TestArgumentsMayBeAPointerOrAnything(t *testing.T) {
 	server := newServer(t)
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "pointer"}, func(_ context.Context, _ *trunkline.Call, given *city) (string, error) { return given.City, nil }))
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "any"}, func(_ context.Context, _ *trunkline.Call, given any) (any, error) { return given, nil }))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	if _, err := trunkline.CallTool[any](t.Context(), client, "pointer", map[string]any{"city": "Oslo", "town": "Oslo"}); err == nil || !strings.Contains(err.Error(), "town") {
 		t.Error(err)
@@ -592,11 +592,11 @@ func TestNilListsOfHandlersAreEmpty(t *testing.T) {
 	trunkline.Must(server.AddCompletion(reference, "city", func(context.Context, string, map[string]string) (*trunkline.Completion, error) {
 		return &trunkline.Completion{}, nil
 	}))
-	for of, items := range map[string]any{"prompts": nil, "resourceTemplates": []trunkline.ResourceTemplate(nil)} {
+	for of, items := range map[trunkline.Category]any{trunkline.CategoryPrompts: nil, trunkline.CategoryResourceTemplates: []trunkline.ResourceTemplate(nil)} {
 		trunkline.Must(server.AddProvider(of, func(context.Context, string) (any, string, error) { return items, "", nil },
 			func(context.Context, *trunkline.Call, json.RawMessage) (any, error) { return nil, nil }))
 	}
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	found, err := client.Complete(t.Context(), reference, trunkline.CompleteArgument{Name: "city", Value: "O"}, nil)
 	if err != nil || len(found.Completion.Values) != 0 {
@@ -621,7 +621,7 @@ func TestANilPointerIsNothing(t *testing.T) {
 		return (*trunkline.ResourceContents)(nil), nil
 	}))
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "text"}, func(context.Context, *trunkline.Call, struct{}) (*trunkline.TextContent, error) { return nil, nil }))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	if prompt, err := client.GetPrompt(t.Context(), "trip", nil); err != nil || len(prompt.Messages) != 0 {
 		t.Error(prompt, err)
@@ -652,7 +652,7 @@ func TestStringTypesAreText(t *testing.T) {
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "pointer"}, func(context.Context, *trunkline.Call, struct{}) (*town, error) { return &named, nil }))
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "written"}, func(context.Context, *trunkline.Call, struct{}) (shout, error) { return "Oslo", nil }))
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "number"}, func(context.Context, *trunkline.Call, struct{}) (json.Number, error) { return "7", nil }))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	for name, wanted := range map[string]string{"named": "Oslo", "pointer": "Oslo", "written": "OSLO", "number": "7"} {
 		result, err := client.CallTool(t.Context(), name, nil)
@@ -686,7 +686,7 @@ func TestWrappedValuesAreUnwrapped(t *testing.T) {
 			return &trunkline.CallToolResult{StructuredContent: json.RawMessage(content)}, nil
 		}))
 	}
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	if list, err := trunkline.CallTool[[]int](t.Context(), client, "list", nil); err != nil || !slices.Equal(list, []int{1, 2}) {
 		t.Error(list, err)
@@ -741,7 +741,7 @@ func TestArgumentsMayBeNullWhereGoHasNil(t *testing.T) {
 		seen = given
 		return "", nil
 	}))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	const full = `{"item":"a","count":1,"tags":["b"],"notes":{"c":1},"bytes":"AQ==","parts":[{"weight":1}],"main":{"weight":2},"place":[1,2]}`
 	for arguments, refusal := range map[string]string{
@@ -836,7 +836,7 @@ func TestEveryInputSchemaHasProperties(t *testing.T) {
 	add(trunkline.AddTool(server, trunkline.Tool{Name: "map"}, func(context.Context, *trunkline.Call, map[string]any) (string, error) { return "", nil }))
 	add(trunkline.AddTool(server, trunkline.Tool{Name: "numbers"}, func(context.Context, *trunkline.Call, *map[string]int) (string, error) { return "", nil }))
 	add(trunkline.AddTool(server, trunkline.Tool{Name: "nothing"}, func(context.Context, *trunkline.Call, struct{}) (string, error) { return "", nil }))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	tools, err := client.ListTools(t.Context())
 	if err != nil || len(tools) < 5 {
@@ -952,7 +952,7 @@ func TestAFeatureThatIsNoJSONIsNamed(t *testing.T) {
 func TestANilStructIsItsZeroValue(t *testing.T) {
 	server := newServer(t)
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "find"}, func(context.Context, *trunkline.Call, struct{}) (*graph, error) { return nil, nil }))
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	if result, err := client.CallTool(t.Context(), "find", nil); err != nil || result.IsError || string(result.StructuredContent) != `{"nodes":[],"labels":{},"root":null}` {
 		t.Error(result, err)

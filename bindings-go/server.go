@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+	"math"
 	"os"
 	"os/signal"
 	"reflect"
@@ -30,11 +30,23 @@ type Server struct {
 	listeners, clients sync.Map
 }
 
-// NewServer creates a server.
-func NewServer(name, version string, options ServerOptions) (*Server, error) {
+// NewServer creates a server. Of several options, later ones take precedence.
+//
+// A name, version or option that is wrong, or a library that cannot be loaded, is the error of the
+// methods of the server and of the functions that take it, as the [os/exec.Cmd] of a missing program
+// fails when it is started: a program has to check that error in any case.
+func NewServer(name, version string, options ...ServerOptions) *Server {
+	server := &Server{owner: owner{what: "server"}}
+	server.failure = server.create(name, version, merged(options))
+	// There is nothing to free.
+	server.freed = server.failure != nil
+	return server
+}
+
+func (server *Server) create(name, version string, options ServerOptions) error {
 	shared, err := join(options.Logger)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() {
 		if err != nil {
@@ -43,22 +55,22 @@ func NewServer(name, version string, options ServerOptions) (*Server, error) {
 	}()
 	set, err := c.ServerOptionsFromJson(inJSON(options))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer c.ServerOptionsFree(set)
 	c.ServerOptionsSetPort(set, shared.object)
 	if options.OwnStore != nil {
 		c.ServerOptionsSetOwnStore(set, unsafe.Pointer(&callbacks.store), keep(options.OwnStore), callbacks.forget)
 	}
-	made, err := c.ServerNewWith(name, version, set)
-	if err != nil {
-		return nil, err
+	if server.object, err = c.ServerNewWith(name, version, set); err != nil {
+		return err
 	}
-	drain := orDefault(options.DrainDeadline, 5*time.Second)
+	server.port = shared
+	server.drain = orDefault(options.DrainDeadline, 5*time.Second)
 	// The rest is for the failures of calls that have not completed: see DrainDeadline.
-	drain -= min(drain/5, 1000)
+	server.drain -= min(server.drain/5, 1000)
 	observeLoad()
-	return &Server{owner: owner{what: "server", object: made}, port: shared, drain: drain}, nil
+	return nil
 }
 
 // Close closes the listeners, then the clients in memory, which their calls may use, and frees the
@@ -92,14 +104,18 @@ func (server *Server) Close(ctx context.Context) (err error) {
 // CheckStore checks whether the server's store fulfills the contract of Store, and returns the
 // violations found. It uses keys below "check/" and removes them afterwards.
 func (server *Server) CheckStore(ctx context.Context) ([]string, error) {
-	found, err, done := []byte(nil), error(nil), make(chan struct{})
+	type outcome struct {
+		violations []byte
+		err        error
+	}
+	checked := make(chan outcome, 1)
 	go func() {
-		defer close(done)
-		found, err = sending(ctx, func() ([]byte, error) { return c.ServerCheckStore(&server.owner) })
+		violations, err := sending(ctx, func() ([]byte, error) { return c.ServerCheckStore(&server.owner) })
+		checked <- outcome{violations, err}
 	}()
 	select {
-	case <-done:
-		return strings.FieldsFunc(string(found), func(letter rune) bool { return letter == '\n' }), err
+	case found := <-checked:
+		return strings.FieldsFunc(string(found.violations), func(letter rune) bool { return letter == '\n' }), found.err
 	case <-ctx.Done():
 		return nil, cancelled(ctx)
 	}
@@ -114,8 +130,8 @@ func (server *Server) ServeStdio(ctx context.Context) error {
 
 // ListenAndServe listens and serves until the context ends, or SIGINT or SIGTERM arrives, and then
 // closes the server.
-func (server *Server) ListenAndServe(ctx context.Context, options HTTPOptions) error {
-	return server.serve(ctx, func() (*Listener, error) { return server.Listen(options) })
+func (server *Server) ListenAndServe(ctx context.Context, options ...HTTPOptions) error {
+	return server.serve(ctx, func() (*Listener, error) { return server.Listen(options...) })
 }
 
 func (server *Server) serve(ctx context.Context, open func() (*Listener, error)) error {
@@ -136,20 +152,18 @@ func (server *Server) serve(ctx context.Context, open func() (*Listener, error))
 	return server.Close(context.WithoutCancel(ctx))
 }
 
-// NoSSE, as HTTPOptions.SSE, disables the HTTP+SSE transport of 2024-11-05.
-const NoSSE = "-"
-
-// Listen opens an HTTP endpoint, which serves in the background.
-func (server *Server) Listen(options HTTPOptions) (*Listener, error) {
-	return server.endpoint(options, c.ServerListenHttp)
+// Listen opens an HTTP endpoint, which serves in the background. Of several options, later ones take
+// precedence.
+func (server *Server) Listen(options ...HTTPOptions) (*Listener, error) {
+	return server.endpoint(merged(options), c.ServerListenHttp)
 }
 
 func (server *Server) endpoint(options HTTPOptions, open func(server *owner, options uintptr) (uintptr, error)) (*Listener, error) {
-	members := inJSON(options)
-	if options.SSE == NoSSE {
-		members["sse"] = false
+	// The library may not be loaded.
+	if err := server.problem(); err != nil {
+		return nil, err
 	}
-	set, err := c.HttpOptionsFromJson(members)
+	set, err := c.HttpOptionsFromJson(inJSON(options))
 	if err != nil {
 		return nil, err
 	}
@@ -271,12 +285,10 @@ func (server *Server) feature(number uint64, err error) (*Feature, error) {
 	return &Feature{server: server, number: number}, nil
 }
 
-// described is the entry of a feature with its options, of which later ones take precedence.
+// described is the entry of a feature with its options.
 func described[T any](name string, descriptor any, options []T) map[string]any {
-	entry := map[string]any{name: descriptor}
-	for _, given := range options {
-		maps.Copy(entry, inJSON(given))
-	}
+	entry := inJSON(merged(options))
+	entry[name] = descriptor
 	return entry
 }
 
@@ -289,16 +301,21 @@ func (server *Server) Mount(prefix string, other *Server) (*Feature, error) {
 }
 
 // Proxy adds the features of the server behind a client.
-func (server *Server) Proxy(client *Client, options ProxyOptions) (*Feature, error) {
+func (server *Server) Proxy(client *Client, options ...ProxyOptions) (*Feature, error) {
+	given := merged(options)
 	if client == nil {
 		return nil, &Error{Kind: ErrInvalidArgument, Message: "the client of the proxy is nil"}
 	}
-	return server.feature(c.ServerProxy(&server.owner, &client.owner, options.Prefix, uint32(options.MaxConnections)))
+	if given.MaxConnections < 0 || given.MaxConnections > math.MaxInt32 {
+		return nil, &Error{Kind: ErrInvalidArgument, Message: fmt.Sprintf("options.MaxConnections: must be from 1 to %d, not %d", math.MaxInt32, given.MaxConnections)}
+	}
+	return server.feature(c.ServerProxy(&server.owner, &client.owner, given.Prefix, uint32(given.MaxConnections)))
 }
 
-// ListChanged notifies clients that a provider's list has changed: "tools", "resources" or
-// "prompts". Other lists need no call.
-func (server *Server) ListChanged(list string) error { return c.ServerListChanged(&server.owner, list) }
+// ListChanged notifies clients that a provider's list has changed. Other lists need no call.
+func (server *Server) ListChanged(list Category) error {
+	return c.ServerListChanged(&server.owner, string(list))
+}
 
 // ResourceUpdated notifies subscribers that a resource has changed.
 func (server *Server) ResourceUpdated(uri string) error {

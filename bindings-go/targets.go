@@ -20,7 +20,8 @@ import (
 // one, see ClientOptions.Stderr. The file is opened by its path, for appending, each time the
 // program starts. Unlike with exec, Env adds to the environment that the program inherits: see
 // ClientOptions.InheritEnv. A command with any other field set is refused.
-func ConnectCommand(ctx context.Context, command *exec.Cmd, options ClientOptions) (*Client, error) {
+func ConnectCommand(ctx context.Context, command *exec.Cmd, options ...ClientOptions) (*Client, error) {
+	given := merged(options)
 	if err := checkCommand(command, false); err != nil {
 		return nil, err
 	}
@@ -28,14 +29,14 @@ func ConnectCommand(ctx context.Context, command *exec.Cmd, options ClientOption
 	for _, word := range commandWords(command) {
 		words = append(words, text(word))
 	}
-	options.Cwd = cmp.Or(command.Dir, options.Cwd)
+	given.Cwd = cmp.Or(command.Dir, given.Cwd)
 	if file, isFile := command.Stderr.(*os.File); isFile && file != os.Stderr {
-		options.StderrFile = stderrPath(file)
+		given.StderrFile = stderrPath(file)
 	}
 	environment := environmentOf(command)
-	maps.Copy(environment, options.Env)
-	options.Env = environment
-	return connect(ctx, options, func(set uintptr) (uintptr, error) { return c.ClientConnectChild(&words[0], uintptr(len(words)), set) })
+	maps.Copy(environment, given.Env)
+	given.Env = environment
+	return connect(ctx, given, func(set uintptr) (uintptr, error) { return c.ClientConnectChild(&words[0], uintptr(len(words)), set) })
 }
 
 func commandWords(command *exec.Cmd) []string {
@@ -93,19 +94,21 @@ func checkCommand(command *exec.Cmd, isMember bool) error {
 }
 
 // ConnectTransport connects to a server over a custom transport.
-func ConnectTransport(ctx context.Context, transport Transport, options ClientOptions) (*Client, error) {
+func ConnectTransport(ctx context.Context, transport Transport, options ...ClientOptions) (*Client, error) {
 	if transport == nil {
 		return nil, &Error{Kind: ErrInvalidArgument, Message: "the transport is nil"}
 	}
-	options.transport = transportFunctions(transport)
-	return connect(ctx, options, c.ClientConnectChannel)
+	given := merged(options)
+	given.transport = transportFunctions(transport)
+	return connect(ctx, given, c.ClientConnectChannel)
 }
 
 // ConnectGroup connects to many servers behind one client, which names their tools server__tool.
 // Each target is one of those of the other functions: a URL, an *exec.Cmd, a command as a []string,
 // an entry of mcpServers, a *Server, a Transport, or a *Client, whose connection the group shares and
 // does not close. Client.AddServer takes the same, except a *Server and a Transport.
-func ConnectGroup(ctx context.Context, servers map[string]any, options ClientOptions) (group *Client, err error) {
+func ConnectGroup(ctx context.Context, servers map[string]any, options ...ClientOptions) (group *Client, err error) {
+	given := merged(options)
 	var members []*Client
 	defer func() {
 		if err != nil {
@@ -114,7 +117,7 @@ func ConnectGroup(ctx context.Context, servers map[string]any, options ClientOpt
 	}()
 	targets := map[string]any{}
 	for name, target := range servers {
-		found, err := groupTarget(ctx, target, options)
+		found, err := groupTarget(ctx, target, given)
 		if err != nil {
 			return nil, fmt.Errorf("server %s of the group: %w", name, err)
 		}
@@ -123,7 +126,7 @@ func ConnectGroup(ctx context.Context, servers map[string]any, options ClientOpt
 		}
 		targets[name] = found
 	}
-	group, err = connect(ctx, options, func(set uintptr) (uintptr, error) { return c.ClientConnectGroup(targets, set) })
+	group, err = connect(ctx, given, func(set uintptr) (uintptr, error) { return c.ClientConnectGroup(targets, set) })
 	if err == nil {
 		group.members = members
 	}

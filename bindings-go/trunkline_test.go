@@ -29,10 +29,7 @@ type valueKey struct{}
 // newServer has a few tools, and is closed after the test.
 func newServer(t *testing.T) *trunkline.Server {
 	t.Helper()
-	server, err := trunkline.NewServer("test", "1.0.0", trunkline.ServerOptions{PageSize: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := trunkline.NewServer("test", "1.0.0", trunkline.ServerOptions{PageSize: 2})
 	t.Cleanup(func() {
 		if err := server.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -78,11 +75,11 @@ func newServer(t *testing.T) *trunkline.Server {
 
 func TestAListThatDoesNotEndIsAnError(t *testing.T) {
 	server := newServer(t)
-	_, err := server.AddProvider("resources", func(context.Context, string) (any, string, error) { return nil, "again", nil }, func(context.Context, *trunkline.Call, json.RawMessage) (any, error) { return nil, nil })
+	_, err := server.AddProvider(trunkline.CategoryResources, func(context.Context, string) (any, string, error) { return nil, "again", nil }, func(context.Context, *trunkline.Call, json.RawMessage) (any, error) { return nil, nil })
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	client = connected(t, client, err)
 	returns(t, "the loop", func() {
 		for _, err = range client.Resources(t.Context()) {
@@ -105,14 +102,14 @@ func connected(t *testing.T, client *trunkline.Client, err error) *trunkline.Cli
 	return client
 }
 
-func memory(t *testing.T, options trunkline.ClientOptions) *trunkline.Client {
+func memory(t *testing.T, options ...trunkline.ClientOptions) *trunkline.Client {
 	t.Helper()
-	client, err := trunkline.ConnectMemory(context.Background(), newServer(t), options)
+	client, err := trunkline.ConnectMemory(context.Background(), newServer(t), options...)
 	return connected(t, client, err)
 }
 
 func TestToolsAreTypedInBothDirections(t *testing.T) {
-	client := memory(t, trunkline.ClientOptions{})
+	client := memory(t)
 	found, err := trunkline.CallTool[weather](t.Context(), client, "weather", city{City: "Rome"})
 	if err != nil || found != (weather{"Rome", 21.5}) {
 		t.Fatal(found, err)
@@ -133,7 +130,7 @@ func TestSchemasDescribeStructs(t *testing.T) {
 }
 
 func TestValuesOfAContextReachAHandlerInMemory(t *testing.T) {
-	client := memory(t, trunkline.ClientOptions{})
+	client := memory(t)
 	result, err := client.CallTool(context.WithValue(t.Context(), valueKey{}, "Ada"), "greet", nil)
 	if err != nil || result.Content.Text() != "Hello, Ada!" {
 		t.Fatal(result, err)
@@ -141,7 +138,7 @@ func TestValuesOfAContextReachAHandlerInMemory(t *testing.T) {
 }
 
 func TestACancelledContextCancelsTheCall(t *testing.T) {
-	client := memory(t, trunkline.ClientOptions{})
+	client := memory(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := client.CallTool(ctx, "slow", nil, trunkline.RequestOptions{OnProgress: func(said trunkline.Progress) {
 		if said.Progress == 1 && said.Message == "half" && *said.Total == 2 {
@@ -154,20 +151,20 @@ func TestACancelledContextCancelsTheCall(t *testing.T) {
 }
 
 func TestErrorsHaveKindsAndFacts(t *testing.T) {
-	client := memory(t, trunkline.ClientOptions{})
+	client := memory(t)
 	_, err := client.ReadResource(t.Context(), "test://missing")
 	var failure *trunkline.Error
 	if !errors.Is(err, trunkline.ErrProtocol) || !errors.As(err, &failure) || failure.Code != trunkline.CodeInvalidParams {
 		t.Fatal(err)
 	}
-	_, err = trunkline.Connect(t.Context(), "http://127.0.0.1:1/mcp", trunkline.ClientOptions{})
+	_, err = trunkline.Connect(t.Context(), "http://127.0.0.1:1/mcp")
 	if !errors.As(err, &failure) || failure.Facts().Reason != trunkline.FailureReasonRefused {
 		t.Fatal(err, string(failure.Data))
 	}
 }
 
 func TestListsAreFetchedPageByPage(t *testing.T) {
-	client := memory(t, trunkline.ClientOptions{})
+	client := memory(t)
 	var names []string
 	for tool, err := range client.Tools(t.Context()) {
 		if err != nil {
@@ -193,7 +190,7 @@ func TestAHandlerAsksTheUser(t *testing.T) {
 }
 
 func TestAResourceHasBytes(t *testing.T) {
-	client := memory(t, trunkline.ClientOptions{})
+	client := memory(t)
 	result, err := client.ReadResource(t.Context(), "test://note")
 	if err != nil || string(result.Contents[0].Blob) != "\x01\x02\x03" {
 		t.Fatal(result, err)
@@ -201,7 +198,7 @@ func TestAResourceHasBytes(t *testing.T) {
 }
 
 func TestManyGoroutinesShareAClient(t *testing.T) {
-	client := memory(t, trunkline.ClientOptions{})
+	client := memory(t)
 	var all sync.WaitGroup
 	for range 50 {
 		all.Go(func() {
@@ -216,13 +213,13 @@ func TestManyGoroutinesShareAClient(t *testing.T) {
 }
 
 func TestAServerIsMountedInAWebServer(t *testing.T) {
-	handler, err := newServer(t).Handler(trunkline.HTTPOptions{})
+	handler, err := newServer(t).Handler()
 	if err != nil {
 		t.Fatal(err)
 	}
 	web := httptest.NewServer(handler)
 	t.Cleanup(web.Close)
-	client, err := trunkline.Connect(t.Context(), web.URL+"/mcp", trunkline.ClientOptions{})
+	client, err := trunkline.Connect(t.Context(), web.URL+"/mcp")
 	connected(t, client, err)
 	if found, err := trunkline.CallTool[weather](t.Context(), client, "weather", city{City: "Lima"}); err != nil || found.City != "Lima" {
 		t.Fatal(found, err)
@@ -230,11 +227,11 @@ func TestAServerIsMountedInAWebServer(t *testing.T) {
 }
 
 func TestAServerListens(t *testing.T) {
-	listener, err := newServer(t).Listen(trunkline.HTTPOptions{Port: -1})
+	listener, err := newServer(t).Listen(trunkline.HTTPOptions{Port: trunkline.Ptr(0)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := trunkline.Connect(t.Context(), listener.URL(), trunkline.ClientOptions{})
+	client, err := trunkline.Connect(t.Context(), listener.URL())
 	connected(t, client, err)
 	if err := client.Ping(t.Context()); err != nil {
 		t.Fatal(err)
@@ -246,7 +243,7 @@ func TestAServerListens(t *testing.T) {
 
 func TestASubscriptionReportsChanges(t *testing.T) {
 	server := newServer(t)
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	connected(t, client, err)
 	changes, err := client.Subscribe(t.Context(), trunkline.SubscriptionFilter{Resources: []string{"test://note"}})
 	if err != nil {

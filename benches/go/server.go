@@ -103,7 +103,7 @@ func auth(file string) (options trunkline.AuthOptions) {
 func main() {
 	// Messages of `grow-bytes` are longer than the default allows.
 	options := trunkline.ServerOptions{MaxMessageBytes: 128 << 20, Store: valueOf("--store")}
-	server := trunkline.Must(trunkline.NewServer("bench", "0.0.0", options))
+	server := trunkline.NewServer("bench", "0.0.0", options)
 	tool(server, "echo", "Echo the message back", nil, echo)
 	tool(server, "add", "Add two integers", nil, add)
 	count, _ := strconv.Atoi(valueOf("--tools"))
@@ -122,7 +122,7 @@ func main() {
 		err = server.ServeStdio(ctx)
 	case has("http"):
 		err = server.ListenAndServe(ctx, trunkline.HTTPOptions{
-			Port:      trunkline.Must(strconv.Atoi(valueOf("http"))),
+			Port:      trunkline.Ptr(trunkline.Must(strconv.Atoi(valueOf("http")))),
 			JSON:      has("json"),
 			Stateless: has("stateless"),
 			Auth:      auth(valueOf("--auth")),

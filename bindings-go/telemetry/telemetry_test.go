@@ -54,28 +54,25 @@ func spansOf(t *testing.T, spans *tracetest.InMemoryExporter, kind trace.SpanKin
 // handler continues the trace of its caller.
 func TestSpansOfBothSidesAreInTheTraceOfTheCaller(t *testing.T) {
 	spans, metrics := traced()
-	server, err := trunkline.NewServer("traced", "1.0.0", trunkline.ServerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := trunkline.NewServer("traced", "1.0.0")
 	defer func() { _ = server.Close(context.Background()) }()
-	_, err = trunkline.AddTool(server, trunkline.Tool{Name: "trace"}, func(ctx context.Context, _ *trunkline.Call, _ struct{}) (string, error) {
+	_, err := trunkline.AddTool(server, trunkline.Tool{Name: "trace"}, func(ctx context.Context, _ *trunkline.Call, _ struct{}) (string, error) {
 		time.Sleep(time.Millisecond)
 		return trace.SpanContextFromContext(ctx).TraceID().String(), nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := server.Listen(trunkline.HTTPOptions{Port: -1})
+	listener, err := server.Listen(trunkline.HTTPOptions{Port: trunkline.Ptr(0)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	over := map[string]func() (*trunkline.Client, error){
 		"memory": func() (*trunkline.Client, error) {
-			return trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+			return trunkline.ConnectMemory(t.Context(), server)
 		},
 		"HTTP": func() (*trunkline.Client, error) {
-			return trunkline.Connect(t.Context(), listener.URL(), trunkline.ClientOptions{})
+			return trunkline.Connect(t.Context(), listener.URL())
 		},
 	}
 	const users = 8
@@ -133,12 +130,9 @@ func collected(t *testing.T, metrics *metric.ManualReader) (names []string) {
 
 func TestTheSpanOfMiddlewareIsTheParentInTheHandler(t *testing.T) {
 	traced()
-	server, err := trunkline.NewServer("wrapped", "1.0.0", trunkline.ServerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := trunkline.NewServer("wrapped", "1.0.0")
 	defer func() { _ = server.Close(context.Background()) }()
-	_, err = server.Use(func(ctx context.Context, call *trunkline.Call, _ string, _ json.RawMessage) (json.RawMessage, error) {
+	_, err := server.Use(func(ctx context.Context, call *trunkline.Call, _ string, _ json.RawMessage) (json.RawMessage, error) {
 		outer := trace.SpanContextFromContext(ctx).TraceID()
 		ctx, mine := otel.Tracer("test").Start(ctx, "middleware")
 		defer mine.End()
@@ -156,7 +150,7 @@ func TestTheSpanOfMiddlewareIsTheParentInTheHandler(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,14 +167,14 @@ func TestTheLoadIsThatOfAllServers(t *testing.T) {
 	running, release, ended := make(chan struct{}), make(chan struct{}), make(chan error)
 	loggers := []*slog.Logger{nil, slog.New(slog.DiscardHandler), slog.New(slog.DiscardHandler)}
 	for _, logger := range loggers {
-		server := trunkline.Must(trunkline.NewServer("busy", "1.0.0", trunkline.ServerOptions{Logger: logger}))
+		server := trunkline.NewServer("busy", "1.0.0", trunkline.ServerOptions{Logger: logger})
 		defer func() { _ = server.Close(context.Background()) }()
 		trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "wait"}, func(context.Context, *trunkline.Call, struct{}) (string, error) {
 			running <- struct{}{}
 			<-release
 			return "", nil
 		}))
-		client := trunkline.Must(trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{}))
+		client := trunkline.Must(trunkline.ConnectMemory(t.Context(), server))
 		go func() {
 			_, err := client.CallTool(t.Context(), "wait", nil)
 			ended <- err
@@ -214,15 +208,12 @@ type key struct{}
 
 func TestTheOptionExcludesAServer(t *testing.T) {
 	spans, _ := traced()
-	server, err := trunkline.NewServer("silent", "1.0.0", trunkline.ServerOptions{Telemetry: trunkline.Ptr(false)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := trunkline.NewServer("silent", "1.0.0", trunkline.ServerOptions{Telemetry: trunkline.Ptr(false)})
 	defer func() { _ = server.Close(context.Background()) }()
 	if _, err := trunkline.AddTool(server, trunkline.Tool{Name: "trace"}, func(context.Context, *trunkline.Call, struct{}) (string, error) { return "", nil }); err != nil {
 		t.Fatal(err)
 	}
-	client, err := trunkline.ConnectMemory(t.Context(), server, trunkline.ClientOptions{})
+	client, err := trunkline.ConnectMemory(t.Context(), server)
 	if err != nil {
 		t.Fatal(err)
 	}

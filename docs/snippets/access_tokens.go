@@ -28,7 +28,7 @@ func remove(context.Context, *trunkline.Call, struct{}) (string, error) { return
 
 func main() {
 	ctx := context.Background()
-	files := trunkline.Must(trunkline.NewServer("files", "1.0.0", trunkline.ServerOptions{}))
+	files := trunkline.NewServer("files", "1.0.0")
 	defer files.Close(ctx)
 	trunkline.Must(trunkline.AddTool(files, trunkline.Tool{Name: "whoami", Description: "Name the caller."}, whoami))
 	trunkline.Must(trunkline.AddTool(files, trunkline.Tool{Name: "delete", Description: "Delete all files."}, remove,
@@ -40,7 +40,7 @@ func main() {
 		Verifier: trunkline.Must(files.AddVerifier(verify)),
 	}
 
-	listener := trunkline.Must(files.Listen(trunkline.HTTPOptions{Port: -1, Auth: auth}))
+	listener := trunkline.Must(files.Listen(trunkline.HTTPOptions{Port: trunkline.Ptr(0), Auth: auth}))
 	options := trunkline.ClientOptions{Auth: trunkline.OAuthOptions{Token: "token-of-ada"}}
 	client := trunkline.Must(trunkline.Connect(ctx, listener.URL(), options))
 	defer client.Close()
@@ -49,7 +49,7 @@ func main() {
 	}
 	fmt.Println(trunkline.Must(client.CallTool(ctx, "whoami", nil)).Content.Text())
 
-	_, err := trunkline.Connect(ctx, listener.URL(), trunkline.ClientOptions{})
+	_, err := trunkline.Connect(ctx, listener.URL())
 	var failure *trunkline.Error
 	if errors.As(err, &failure) && errors.Is(err, trunkline.ErrAuthorizationRequired) {
 		fmt.Println(*failure.Facts().HTTPStatus)

@@ -25,7 +25,7 @@ func packing(_ context.Context, _ *trunkline.Call, arguments map[string]string) 
 
 func main() {
 	ctx := context.Background()
-	trips := trunkline.Must(trunkline.NewServer("trips", "1.0.0", trunkline.ServerOptions{}))
+	trips := trunkline.NewServer("trips", "1.0.0")
 	defer trips.Close(ctx)
 	prompt := trunkline.Prompt{
 		Name:        "packing",
@@ -36,7 +36,7 @@ func main() {
 	reference := &trunkline.PromptReference{Name: "packing"}
 	trunkline.Must(trips.AddCompletion(reference, "city", suggest))
 
-	client := trunkline.Must(trunkline.ConnectMemory(ctx, trips, trunkline.ClientOptions{}))
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, trips))
 	defer client.Close()
 	typed := trunkline.CompleteArgument{Name: "city", Value: "Os"}
 	result := trunkline.Must(client.Complete(ctx, reference, typed, nil))

@@ -14,9 +14,9 @@ func hello(context.Context, *trunkline.Call, struct{}) (string, error) { return 
 
 func main() {
 	ctx := context.Background()
-	gateway := trunkline.Must(trunkline.NewServer("gateway", "1.0.0", trunkline.ServerOptions{}))
+	gateway := trunkline.NewServer("gateway", "1.0.0")
 	defer gateway.Close(ctx)
-	extra := trunkline.Must(trunkline.NewServer("extra", "1.0.0", trunkline.ServerOptions{}))
+	extra := trunkline.NewServer("extra", "1.0.0")
 	defer extra.Close(ctx)
 	trunkline.Must(trunkline.AddTool(extra, trunkline.Tool{Name: "hello", Description: "Greet."}, hello))
 
@@ -26,7 +26,7 @@ func main() {
 		Revision:   "legacy",
 	}))
 	defer old.Close()
-	trunkline.Must(gateway.Proxy(old, trunkline.ProxyOptions{}))
+	trunkline.Must(gateway.Proxy(old))
 	trunkline.Must(gateway.Mount("extra", extra))
 	// Over HTTP: gateway.Listen
 	client := trunkline.Must(trunkline.ConnectMemory(ctx, gateway, trunkline.ClientOptions{Revision: "2026-07-28"}))

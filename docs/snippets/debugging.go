@@ -18,11 +18,11 @@ func main() {
 	ctx := context.Background()
 	// Sends error details, which may be secret, to clients: not for production.
 	options := trunkline.ServerOptions{Debug: true}
-	server := trunkline.Must(trunkline.NewServer("backup", "1.0.0", options))
+	server := trunkline.NewServer("backup", "1.0.0", options)
 	defer server.Close(ctx)
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "backup", Description: "Back up all files."}, backup))
 
-	client := trunkline.Must(trunkline.ConnectMemory(ctx, server, trunkline.ClientOptions{}))
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, server))
 	defer client.Close()
 	info := trunkline.Must(client.Info())
 	fmt.Println(info.Revision, info.ServerInfo.Name)

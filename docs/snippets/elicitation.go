@@ -31,7 +31,7 @@ func answer(_ context.Context, request *trunkline.ElicitRequest) (*trunkline.Eli
 
 func main() {
 	ctx := context.Background()
-	restaurant := trunkline.Must(trunkline.NewServer("restaurant", "1.0.0", trunkline.ServerOptions{}))
+	restaurant := trunkline.NewServer("restaurant", "1.0.0")
 	defer restaurant.Close(ctx)
 	trunkline.Must(trunkline.AddTool(restaurant, trunkline.Tool{Name: "book", Description: "Book a table."}, book))
 

@@ -28,12 +28,12 @@ func wait(ctx context.Context, _ *trunkline.Call, _ struct{}) (string, error) {
 
 func main() {
 	ctx := context.Background()
-	shop := trunkline.Must(trunkline.NewServer("shop", "1.0.0", trunkline.ServerOptions{}))
+	shop := trunkline.NewServer("shop", "1.0.0")
 	defer shop.Close(ctx)
 	trunkline.Must(trunkline.AddTool(shop, trunkline.Tool{Name: "price", Description: "The price of an article."}, price))
 	trunkline.Must(trunkline.AddTool(shop, trunkline.Tool{Name: "wait", Description: "Never ends."}, wait))
 
-	client := trunkline.Must(trunkline.ConnectMemory(ctx, shop, trunkline.ClientOptions{}))
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, shop))
 	defer client.Close()
 	for _, name := range []string{"sun", "moon"} {
 		fmt.Println(trunkline.Must(client.CallTool(ctx, "price", article{name})).Content.Text())

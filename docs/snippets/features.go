@@ -40,7 +40,7 @@ func showTools(ctx context.Context, server *trunkline.Server, name string) {
 
 func main() {
 	ctx := context.Background()
-	shop := trunkline.Must(trunkline.NewServer("shop", "1.0.0", trunkline.ServerOptions{}))
+	shop := trunkline.NewServer("shop", "1.0.0")
 	defer shop.Close(ctx)
 	descriptor := trunkline.Tool{Name: "price", Description: "The price of an article."}
 	options := trunkline.ToolOptions{Timeout: 2 * time.Second}

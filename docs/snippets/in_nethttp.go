@@ -26,18 +26,18 @@ func hello(ctx context.Context, _ *trunkline.Call, _ struct{}) (string, error) {
 
 func main() {
 	ctx := context.Background()
-	server := trunkline.Must(trunkline.NewServer("mounted", "1.0.0", trunkline.ServerOptions{}))
+	server := trunkline.NewServer("mounted", "1.0.0")
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "hello", Description: "Greet."}, hello))
 
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", signedIn(trunkline.Must(server.Handler(trunkline.HTTPOptions{}))))
+	mux.Handle("/mcp", signedIn(trunkline.Must(server.Handler())))
 	web := httptest.NewServer(mux) // or an http.Server
 	defer web.Close()
 	// Shutdown of an http.Server waits for open responses, and clients keep streams open, so the
 	// server ends them first.
 	defer server.Close(ctx)
 
-	client := trunkline.Must(trunkline.Connect(ctx, web.URL+"/mcp", trunkline.ClientOptions{}))
+	client := trunkline.Must(trunkline.Connect(ctx, web.URL+"/mcp"))
 	defer client.Close()
 	fmt.Println(trunkline.Must(client.CallTool(ctx, "hello", nil)).Content.Text())
 }

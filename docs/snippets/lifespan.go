@@ -25,7 +25,7 @@ func (database *database) count(context.Context, *trunkline.Call, struct{}) (int
 
 func main() {
 	ctx := context.Background()
-	orders := trunkline.Must(trunkline.NewServer("orders", "1.0.0", trunkline.ServerOptions{}))
+	orders := trunkline.NewServer("orders", "1.0.0")
 	defer orders.Close(ctx)
 	database := &database{}
 	if err := orders.SetLifespan(database.open, database.close); err != nil {
@@ -33,7 +33,7 @@ func main() {
 	}
 	trunkline.Must(trunkline.AddTool(orders, trunkline.Tool{Name: "count", Description: "Count the orders."}, database.count))
 
-	client := trunkline.Must(trunkline.ConnectMemory(ctx, orders, trunkline.ClientOptions{}))
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, orders))
 	defer client.Close()
 	fmt.Println(trunkline.Must(trunkline.CallTool[int](ctx, client, "count", nil)))
 }

@@ -22,7 +22,7 @@ func main() {
 	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
 
 	ctx := context.Background()
-	server := trunkline.Must(trunkline.NewServer("backup", "1.0.0", trunkline.ServerOptions{}))
+	server := trunkline.NewServer("backup", "1.0.0")
 	defer server.Close(ctx)
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "backup", Description: "Back up all files."}, backup))
 

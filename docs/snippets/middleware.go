@@ -40,12 +40,12 @@ func count(ctx context.Context, call *trunkline.Call, _ string, params json.RawM
 
 func main() {
 	ctx := context.Background()
-	greeter := trunkline.Must(trunkline.NewServer("greeter", "1.0.0", trunkline.ServerOptions{}))
+	greeter := trunkline.NewServer("greeter", "1.0.0")
 	defer greeter.Close(ctx)
 	trunkline.Must(greeter.Use(count, "tools/call"))
 	trunkline.Must(trunkline.AddTool(greeter, trunkline.Tool{Name: "greet", Description: "Greet someone."}, greet))
 
-	client := trunkline.Must(trunkline.ConnectMemory(ctx, greeter, trunkline.ClientOptions{}))
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, greeter))
 	defer client.Close()
 	fmt.Println(trunkline.Must(client.CallTool(ctx, "greet", guest{"Ada"})).Content.Text())
 	_, err := client.CallTool(ctx, "greet", guest{"Mallory"})

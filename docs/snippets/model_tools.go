@@ -54,12 +54,12 @@ func needed(schema any) string {
 
 func main() {
 	ctx := context.Background()
-	weather := trunkline.Must(trunkline.NewServer("weather", "1.0.0", trunkline.ServerOptions{}))
+	weather := trunkline.NewServer("weather", "1.0.0")
 	defer weather.Close(ctx)
 	descriptor := trunkline.Tool{Name: "forecast", Description: "Forecast the weather of a city."}
 	trunkline.Must(trunkline.AddTool(weather, descriptor, forecast))
 
-	client := trunkline.Must(trunkline.ConnectMemory(ctx, weather, trunkline.ClientOptions{}))
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, weather))
 	defer client.Close()
 	tool := trunkline.Must(client.ListTools(ctx))[0]
 	function := forOpenAI(tool)["function"].(map[string]any)

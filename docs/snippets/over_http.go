@@ -19,12 +19,12 @@ func tenant(_ context.Context, call *trunkline.Call, _ struct{}) (string, error)
 
 func main() {
 	ctx := context.Background()
-	tenants := trunkline.Must(trunkline.NewServer("tenants", "1.0.0", trunkline.ServerOptions{}))
+	tenants := trunkline.NewServer("tenants", "1.0.0")
 	defer tenants.Close(ctx)
 	trunkline.Must(trunkline.AddTool(tenants, trunkline.Tool{Name: "tenant", Description: "Name the tenant."}, tenant))
 
-	// A negative number is zero, for a free port; zero is the default, 8000.
-	listener := trunkline.Must(tenants.Listen(trunkline.HTTPOptions{Port: -1, Path: "/notes"}))
+	// Port 0 is a free one; the default is 8000.
+	listener := trunkline.Must(tenants.Listen(trunkline.HTTPOptions{Port: trunkline.Ptr(0), Path: "/notes"}))
 	options := trunkline.ClientOptions{Headers: map[string]string{"X-Tenant": "acme"}}
 	client := trunkline.Must(trunkline.Connect(ctx, listener.URL(), options))
 	defer client.Close()

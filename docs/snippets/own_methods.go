@@ -34,12 +34,12 @@ func sum(_ context.Context, call *trunkline.Call, given terms) (*total, error) {
 
 func main() {
 	ctx := context.Background()
-	sums := trunkline.Must(trunkline.NewServer("sums", "1.0.0", trunkline.ServerOptions{}))
+	sums := trunkline.NewServer("sums", "1.0.0")
 	defer sums.Close(ctx)
 	options := trunkline.RequestHandlerOptions{ParamsSchema: json.RawMessage(schema)}
 	trunkline.Must(trunkline.AddRequestHandler(sums, "com.acme/sum", sum, options))
 
-	client := trunkline.Must(trunkline.ConnectMemory(ctx, sums, trunkline.ClientOptions{}))
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, sums))
 	defer client.Close()
 	reply := trunkline.Must(client.Request(ctx, "com.acme/sum", terms{[]int{1, 2, 39}}))
 	fmt.Println(trunkline.Must(trunkline.Decode[total](reply)).Sum)

@@ -97,7 +97,7 @@ func (store *mapStore) Read(_ context.Context, log string, after, limit int, _ t
 func main() {
 	ctx := context.Background()
 	options := trunkline.ServerOptions{OwnStore: newMapStore()}
-	reports := trunkline.Must(trunkline.NewServer("reports", "1.0.0", options))
+	reports := trunkline.NewServer("reports", "1.0.0", options)
 	defer reports.Close(ctx)
 
 	findings := trunkline.Must(reports.CheckStore(ctx))

@@ -29,7 +29,7 @@ func main() {
 		close(stopped)
 		return "", ctx.Err()
 	}
-	files := trunkline.Must(trunkline.NewServer("files", "1.0.0", trunkline.ServerOptions{}))
+	files := trunkline.NewServer("files", "1.0.0")
 	defer files.Close(ctx)
 	trunkline.Must(trunkline.AddTool(files, trunkline.Tool{Name: "copy", Description: "Copy files."}, copyFiles))
 	trunkline.Must(trunkline.AddTool(files, trunkline.Tool{
@@ -37,7 +37,7 @@ func main() {
 		Description: "Watch a folder until the caller cancels.",
 	}, watch))
 
-	client := trunkline.Must(trunkline.ConnectMemory(ctx, files, trunkline.ClientOptions{}))
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, files))
 	defer client.Close()
 	copied := trunkline.Must(client.CallTool(ctx, "copy", job{2}, trunkline.RequestOptions{
 		// Reports may be skipped if they arrive too fast, except the last.

@@ -19,7 +19,7 @@ func review(_ context.Context, _ *trunkline.Call, given map[string]string) (any,
 
 func main() {
 	ctx := context.Background()
-	server := trunkline.Must(trunkline.NewServer("review", "1.0.0", trunkline.ServerOptions{}))
+	server := trunkline.NewServer("review", "1.0.0")
 	defer server.Close(ctx)
 	trunkline.Must(server.AddPrompt(trunkline.Prompt{
 		Name:        "review",
@@ -30,7 +30,7 @@ func main() {
 		},
 	}, review))
 
-	client := trunkline.Must(trunkline.ConnectMemory(ctx, server, trunkline.ClientOptions{}))
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, server))
 	defer client.Close()
 	for _, prompt := range trunkline.Must(client.ListPrompts(ctx)) {
 		for _, argument := range prompt.Arguments {

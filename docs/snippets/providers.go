@@ -51,11 +51,11 @@ func read(_ context.Context, _ *trunkline.Call, params json.RawMessage) (any, er
 
 func main() {
 	ctx := context.Background()
-	table := trunkline.Must(trunkline.NewServer("table", "1.0.0", trunkline.ServerOptions{}))
+	table := trunkline.NewServer("table", "1.0.0")
 	defer table.Close(ctx)
-	trunkline.Must(table.AddProvider("resources", list, read))
+	trunkline.Must(table.AddProvider(trunkline.CategoryResources, list, read))
 
-	client := trunkline.Must(trunkline.ConnectMemory(ctx, table, trunkline.ClientOptions{}))
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, table))
 	defer client.Close()
 	var names []string
 	for resource, err := range client.Resources(ctx) {

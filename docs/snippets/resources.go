@@ -25,7 +25,7 @@ func note(_ context.Context, _ *trunkline.Call, _ string, variables map[string]s
 
 func main() {
 	ctx := context.Background()
-	server := trunkline.Must(trunkline.NewServer("notes", "1.0.0", trunkline.ServerOptions{}))
+	server := trunkline.NewServer("notes", "1.0.0")
 	defer server.Close(ctx)
 	trunkline.Must(server.AddResource(trunkline.Resource{
 		Name:        "index",
@@ -40,7 +40,7 @@ func main() {
 		MIMEType:    "text/plain",
 	}, note))
 
-	client := trunkline.Must(trunkline.ConnectMemory(ctx, server, trunkline.ClientOptions{}))
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, server))
 	defer client.Close()
 	for _, resource := range trunkline.Must(client.ListResources(ctx)) {
 		fmt.Println(resource.URI, resource.MIMEType)

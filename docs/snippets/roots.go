@@ -24,7 +24,7 @@ func folders(ctx context.Context, call *trunkline.Call, _ struct{}) (string, err
 
 func main() {
 	ctx := context.Background()
-	search := trunkline.Must(trunkline.NewServer("search", "1.0.0", trunkline.ServerOptions{}))
+	search := trunkline.NewServer("search", "1.0.0")
 	defer search.Close(ctx)
 	descriptor := trunkline.Tool{Name: "folders", Description: "Name the folders that may be searched."}
 	trunkline.Must(trunkline.AddTool(search, descriptor, folders))

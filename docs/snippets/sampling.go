@@ -36,7 +36,7 @@ func sample(_ context.Context, request *trunkline.SampleRequest) (*trunkline.Cre
 
 func main() {
 	ctx := context.Background()
-	notes := trunkline.Must(trunkline.NewServer("notes", "1.0.0", trunkline.ServerOptions{}))
+	notes := trunkline.NewServer("notes", "1.0.0")
 	defer notes.Close(ctx)
 	trunkline.Must(trunkline.AddTool(notes, trunkline.Tool{Name: "summarize", Description: "Summarize a text."}, summarize))
 

@@ -27,7 +27,7 @@ func book(ctx context.Context, call *trunkline.Call, _ struct{}) (string, error)
 func main() {
 	ctx := context.Background()
 	// Reruns handlers that ask, on every revision: this reveals effects before a question.
-	restaurant := trunkline.Must(trunkline.NewServer("restaurant", "1.0.0", trunkline.ServerOptions{RerunHandlers: true}))
+	restaurant := trunkline.NewServer("restaurant", "1.0.0", trunkline.ServerOptions{RerunHandlers: true})
 	defer restaurant.Close(ctx)
 	trunkline.Must(trunkline.AddTool(restaurant, trunkline.Tool{Name: "book", Description: "Book a table."}, book))
 

@@ -19,12 +19,12 @@ Ask for the forecast first.
 
 func main() {
 	ctx := context.Background()
-	trips := trunkline.Must(trunkline.NewServer("trips", "1.0.0", trunkline.ServerOptions{}))
+	trips := trunkline.NewServer("trips", "1.0.0")
 	defer trips.Close(ctx)
 	// Or os.DirFS for a folder, or an embed.FS.
 	trunkline.Must(trips.AddSkill(fstest.MapFS{"SKILL.md": {Data: []byte(manifest)}}))
 
-	client := trunkline.Must(trunkline.ConnectMemory(ctx, trips, trunkline.ClientOptions{}))
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, trips))
 	defer client.Close()
 	for skill, err := range client.Skills(ctx) {
 		if err != nil {

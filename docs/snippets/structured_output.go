@@ -23,11 +23,11 @@ func weather(_ context.Context, _ *trunkline.Call, given place) (conditions, err
 
 func main() {
 	ctx := context.Background()
-	server := trunkline.Must(trunkline.NewServer("weather", "1.0.0", trunkline.ServerOptions{}))
+	server := trunkline.NewServer("weather", "1.0.0")
 	defer server.Close(ctx)
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "weather", Description: "The weather of a city."}, weather))
 
-	client := trunkline.Must(trunkline.ConnectMemory(ctx, server, trunkline.ClientOptions{}))
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, server))
 	defer client.Close()
 	fmt.Println(trunkline.Must(client.CallTool(ctx, "weather", place{"Oslo"})).Content.Text())
 	today := trunkline.Must(trunkline.CallTool[conditions](ctx, client, "weather", place{"Oslo"}))

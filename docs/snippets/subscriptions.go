@@ -25,13 +25,13 @@ func clearNotes(context.Context, *trunkline.Call, struct{}) (string, error) {
 func main() {
 	ctx := context.Background()
 	today.Store("Buy milk.")
-	notes := trunkline.Must(trunkline.NewServer("notes", "1.0.0", trunkline.ServerOptions{}))
+	notes := trunkline.NewServer("notes", "1.0.0")
 	defer notes.Close(ctx)
 	trunkline.Must(notes.AddResource(trunkline.Resource{Name: "today", URI: uri, Description: "The note of today."}, read))
 	tool := trunkline.Tool{Name: "clear", Description: "Forget all notes."}
 	clearing := trunkline.Must(trunkline.AddTool(notes, tool, clearNotes))
 
-	client := trunkline.Must(trunkline.ConnectMemory(ctx, notes, trunkline.ClientOptions{}))
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, notes))
 	defer client.Close()
 	filter := trunkline.SubscriptionFilter{Resources: []string{uri}, Tools: true}
 	changes := trunkline.Must(client.Subscribe(ctx, filter))

@@ -24,12 +24,12 @@ func report(_ context.Context, call *trunkline.Call, given year) (string, error)
 func main() {
 	ctx := context.Background()
 	options := trunkline.ServerOptions{TaskPollInterval: 50 * time.Millisecond}
-	reports := trunkline.Must(trunkline.NewServer("reports", "1.0.0", options))
+	reports := trunkline.NewServer("reports", "1.0.0", options)
 	defer reports.Close(ctx)
 	descriptor := trunkline.Tool{Name: "report", Description: "Write the report of a year."}
 	trunkline.Must(trunkline.AddTool(reports, descriptor, report, trunkline.ToolOptions{Task: trunkline.TaskSupportOptional}))
 
-	client := trunkline.Must(trunkline.ConnectMemory(ctx, reports, trunkline.ClientOptions{}))
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, reports))
 	defer client.Close()
 	task := trunkline.Must(client.StartTask(ctx, "report", year{2026}))
 	defer task.Close()

@@ -30,10 +30,10 @@ func main() {
 	otel.SetTracerProvider(trace.NewTracerProvider(trace.WithSyncer(spans)))
 
 	ctx := context.Background()
-	greeter := trunkline.Must(trunkline.NewServer("greeter", "1.0.0", trunkline.ServerOptions{}))
+	greeter := trunkline.NewServer("greeter", "1.0.0")
 	defer greeter.Close(ctx)
 	trunkline.Must(trunkline.AddTool(greeter, trunkline.Tool{Name: "greet", Description: "Greet someone."}, greet))
-	client := trunkline.Must(trunkline.ConnectMemory(ctx, greeter, trunkline.ClientOptions{}))
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, greeter))
 	trunkline.Must(client.CallTool(ctx, "greet", guest{"Ada"}))
 	if err := client.Close(); err != nil {
 		panic(err)

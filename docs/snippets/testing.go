@@ -43,7 +43,7 @@ func testACallThroughTheProtocol(ctx context.Context, server *trunkline.Server, 
 }
 
 func testFailures(ctx context.Context, server *trunkline.Server) {
-	client := trunkline.Must(trunkline.ConnectMemory(ctx, server, trunkline.ClientOptions{}))
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, server))
 	defer client.Close()
 	_, err := trunkline.CallTool[quotient](ctx, client, "divide", division{3, 0})
 	var failure *trunkline.ToolError
@@ -54,7 +54,7 @@ func testFailures(ctx context.Context, server *trunkline.Server) {
 
 func main() {
 	ctx := context.Background()
-	calculator := trunkline.Must(trunkline.NewServer("calculator", "1.0.0", trunkline.ServerOptions{}))
+	calculator := trunkline.NewServer("calculator", "1.0.0")
 	defer calculator.Close(ctx)
 	trunkline.Must(trunkline.AddTool(calculator, trunkline.Tool{Name: "divide", Description: "Divide two numbers."}, divide))
 	testTheFunctionItself(ctx)

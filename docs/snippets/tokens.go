@@ -25,10 +25,10 @@ func verify(_ context.Context, token *trunkline.AccessToken) (*trunkline.Identit
 
 func main() {
 	ctx := context.Background()
-	files := trunkline.Must(trunkline.NewServer("files", "1.0.0", trunkline.ServerOptions{}))
+	files := trunkline.NewServer("files", "1.0.0")
 	defer files.Close(ctx)
 	trunkline.Must(trunkline.AddTool(files, trunkline.Tool{Name: "whoami", Description: "Name the caller."}, whoami))
-	listener := trunkline.Must(files.Listen(trunkline.HTTPOptions{Port: -1, Auth: trunkline.AuthOptions{
+	listener := trunkline.Must(files.Listen(trunkline.HTTPOptions{Port: trunkline.Ptr(0), Auth: trunkline.AuthOptions{
 		Resource:             "http://127.0.0.1/mcp",
 		AuthorizationServers: []string{"https://login.example.com"},
 		Verifier:             trunkline.Must(files.AddVerifier(verify)),

@@ -26,12 +26,12 @@ func forecast(_ context.Context, _ *trunkline.Call, given request) (string, erro
 
 func main() {
 	ctx := context.Background()
-	weather := trunkline.Must(trunkline.NewServer("weather", "1.0.0", trunkline.ServerOptions{}))
+	weather := trunkline.NewServer("weather", "1.0.0")
 	defer weather.Close(ctx)
 	descriptor := trunkline.Tool{Name: "forecast", Description: "Forecast the weather of a city."}
 	trunkline.Must(trunkline.AddTool(weather, descriptor, forecast))
 
-	client := trunkline.Must(trunkline.ConnectMemory(ctx, weather, trunkline.ClientOptions{}))
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, weather))
 	defer client.Close()
 	for _, tool := range trunkline.Must(client.ListTools(ctx)) {
 		fmt.Printf("%s: %s\n", tool.Name, tool.Description)

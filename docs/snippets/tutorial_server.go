@@ -52,9 +52,9 @@ func plan(_ context.Context, _ *trunkline.Call, arguments map[string]string) (an
 
 func main() {
 	ctx := context.Background()
-	server := trunkline.Must(trunkline.NewServer("notes", "1.0.0", trunkline.ServerOptions{
+	server := trunkline.NewServer("notes", "1.0.0", trunkline.ServerOptions{
 		Instructions: "Keeps short notes for the user.",
-	}))
+	})
 	book := &notebook{server: server}
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "add_note", Description: "Save a note under a name."}, book.add))
 	trunkline.Must(server.AddResource(trunkline.Resource{
@@ -82,5 +82,5 @@ func serve(ctx context.Context, server *trunkline.Server) error {
 	if err != nil {
 		return err
 	}
-	return server.ListenAndServe(ctx, trunkline.HTTPOptions{Port: port})
+	return server.ListenAndServe(ctx, trunkline.HTTPOptions{Port: &port})
 }

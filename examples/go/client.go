@@ -14,7 +14,7 @@ import (
 
 func connect(ctx context.Context) (*trunkline.Client, error) {
 	if len(os.Args) > 1 {
-		return trunkline.Connect(ctx, os.Args[1], trunkline.ClientOptions{})
+		return trunkline.Connect(ctx, os.Args[1])
 	}
 	command := exec.Command("go", "run", "server.go")
 	return trunkline.ConnectCommand(ctx, command, trunkline.ClientOptions{InheritEnv: true})

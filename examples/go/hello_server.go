@@ -17,7 +17,7 @@ func greet(_ context.Context, _ *trunkline.Call, given guest) (string, error) {
 }
 
 func main() {
-	server := trunkline.Must(trunkline.NewServer("hello", "1.0.0", trunkline.ServerOptions{}))
+	server := trunkline.NewServer("hello", "1.0.0")
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "hello", Description: "Greets someone."}, greet))
 	if err := server.ServeStdio(context.Background()); err != nil {
 		log.Fatal(err)

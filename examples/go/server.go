@@ -36,7 +36,7 @@ func forecast(_ context.Context, call *trunkline.Call, given request) (string, e
 }
 
 func main() {
-	server := trunkline.Must(trunkline.NewServer("weather", "1.0.0", trunkline.ServerOptions{}))
+	server := trunkline.NewServer("weather", "1.0.0")
 	descriptor := trunkline.Tool{Name: "forecast", Description: "Forecast the weather of a city."}
 	trunkline.Must(trunkline.AddTool(server, descriptor, forecast))
 	if err := serve(context.Background(), server); err != nil {
@@ -53,5 +53,5 @@ func serve(ctx context.Context, server *trunkline.Server) error {
 		return err
 	}
 	fmt.Printf("listening at http://127.0.0.1:%d/mcp\n", port)
-	return server.ListenAndServe(ctx, trunkline.HTTPOptions{Port: port})
+	return server.ListenAndServe(ctx, trunkline.HTTPOptions{Port: &port})
 }

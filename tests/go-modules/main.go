@@ -19,9 +19,9 @@ func hello(_ context.Context, _ *trunkline.Call, given person) (string, error) {
 
 func main() {
 	ctx := context.Background()
-	server := trunkline.Must(trunkline.NewServer("hello", trunkline.Version, trunkline.ServerOptions{}))
+	server := trunkline.NewServer("hello", trunkline.Version)
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "hello"}, hello))
-	client := trunkline.Must(trunkline.ConnectMemory(ctx, server, trunkline.ClientOptions{}))
+	client := trunkline.Must(trunkline.ConnectMemory(ctx, server))
 	result := trunkline.Must(client.CallTool(ctx, "hello", person{"Ada"}))
 	fmt.Println(result.Content.Text())
 	if err := client.Close(); err != nil {

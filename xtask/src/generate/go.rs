@@ -85,7 +85,7 @@ fn is(doc: &str, name: &str) -> String {
 }
 
 /// Phrases of the declaration in terms of other languages, and Go's phrases for them.
-const IN_GO: [(&str, &str); 41] = [
+const IN_GO: [(&str, &str); 42] = [
     ("`true`", "true"),
     ("`false`", "false"),
     (" (a notebook cell that runs twice, a module that is reloaded)", ""),
@@ -93,6 +93,7 @@ const IN_GO: [(&str, &str); 41] = [
         "if the program uses OpenTelemetry; in Rust, with the cargo feature `opentelemetry`",
         "if the program imports the package telemetry",
     ),
+    ("Without a path, or without sessions", "With an empty path, or without sessions"),
     ("(`auth` of a listener)", "(HTTPOptions.Auth)"),
     ("A server with `auth`", "An endpoint with Auth"),
     ("instead of the option `token`", "instead of OAuthOptions.Token"),
@@ -141,14 +142,16 @@ fn comment(text: &str) -> String {
     prefixed(&wrapped(&text, WIDTH), "// ").trim_end().to_owned()
 }
 
-/// An option that is 0 has its default, unless that is 0: a negative number means zero.
-fn with_negative_zero(doc: &str, field: &Field) -> String {
-    if !matches!(field.ty, Type::Integer | Type::Number | Type::Duration) || field.default == Some(0.into()) {
-        return doc.to_owned();
+/// The zero of an option that is a pointer says something else than its default: 0, if the
+/// documentation says what that means, or no text.
+fn has_own_zero(field: &Field) -> bool {
+    match field.ty {
+        Type::Integer | Type::Number | Type::Duration => {
+            field.default != Some(0.into()) && ["; 0 ", ". 0 ", "With 0,"].iter().any(|zero| field.doc.contains(zero))
+        }
+        Type::OrFalse(_) => true,
+        _ => false,
     }
-    let zeros =
-        [("; 0 ", "; a negative number "), (". 0 ", ". A negative number "), ("With 0,", "With a negative number,")];
-    zeros.iter().fold(doc.to_owned(), |doc, (zero, negative)| doc.replace(zero, negative))
 }
 
 fn member_type(objects: &BTreeSet<String>, owner: &str, field: &Field) -> String {
@@ -167,6 +170,7 @@ fn member_type(objects: &BTreeSet<String>, owner: &str, field: &Field) -> String
         // Go writes bytes in Base64 itself.
         _ if field.json == "data" && ["AudioContent", "ImageContent"].contains(&owner) => "[]byte".to_owned(),
         (Type::Boolean, Presence::Optional) if !is_option || has_other_default => "*bool".to_owned(),
+        (ty, Presence::Optional) if is_option && has_own_zero(field) => format!("*{}", type_of(ty)),
         (Type::Integer | Type::Number, Presence::Optional) if !is_option => format!("*{}", type_of(&field.ty)),
         (Type::Model(name), Presence::Optional) if objects.contains(name) => format!("*{}", exported(name)),
         (ty, _) => type_of(ty),
@@ -220,7 +224,6 @@ fn member(objects: &BTreeSet<String>, owner: &str, field: &Field) -> String {
     if form_of(owner, field).is_some() {
         doc = UNITS.iter().fold(doc, |doc, unit| doc.replace(unit, ""));
     }
-    let doc = if owner.ends_with("Options") { with_negative_zero(&doc, field) } else { doc };
     let doc = comment(&format!("{doc}{}", default_of(field)));
     format!("{doc}\n{} {ty} `json:\"{}{}\"`", name_of(owner, field), field.json, absent(&ty, field))
 }

@@ -11,7 +11,7 @@ use super::super::text::{camel, snake};
 use crate::stamp::files_under;
 use crate::workspace::Workspace;
 
-/// In generated files, `c` is a client.
+/// Generated files use what the others do, and their own `c`.
 const GENERATED: &str = "generated_";
 
 /// A function of the library.
