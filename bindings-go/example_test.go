@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 
 	trunkline "github.com/trunkline-mcp/trunkline/bindings-go"
 )
@@ -153,6 +155,30 @@ func ExampleServer_Handler() {
 	defer web.Close()
 
 	client := trunkline.Must(trunkline.Connect(ctx, web.URL+"/mcp"))
+	defer client.Close()
+	fmt.Println(trunkline.CallTool[forecast](ctx, client, "forecast", place{City: "Rome"}))
+	// Output:
+	// {Rome 21.5} <nil>
+}
+
+// A server behind an http.RoundTripper of the program, here one that trusts the certificate of a test.
+// In production, let the proxy listen at a Unix socket, to which other users have no access.
+func ExampleConnect_roundTripper() {
+	ctx := context.Background()
+	server := trunkline.NewServer("weather", "1.0.0")
+	defer server.Close(ctx)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "forecast"}, predict))
+	web := httptest.NewTLSServer(trunkline.Must(server.Handler()))
+	defer web.Close()
+
+	target := trunkline.Must(url.Parse(web.URL))
+	local := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite:   func(request *httputil.ProxyRequest) { request.SetURL(target) },
+		Transport: web.Client().Transport,
+	})
+	defer local.Close()
+
+	client := trunkline.Must(trunkline.Connect(ctx, local.URL+"/mcp"))
 	defer client.Close()
 	fmt.Println(trunkline.CallTool[forecast](ctx, client, "forecast", place{City: "Rome"}))
 	// Output:
