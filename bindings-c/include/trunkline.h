@@ -517,6 +517,13 @@ typedef void (*trunkline_log_callback)(const trunkline_str *level,
 typedef void (*trunkline_destructor)(void *user_data);
 
 /**
+ * Receives a log record as JSON, `{"level", "target", "message", "event", "fields"}`: `level` is
+ * "error", "warn", "info" or "debug", `event` is the message without its fields, and `fields` an
+ * object with fields such as `tool` and `error`. The JSON is borrowed until the callback returns.
+ */
+typedef void (*trunkline_log_record_callback)(const trunkline_str *record, void *user_data);
+
+/**
  * Begins the span of a request, a connection attempt or a notification, and returns it for the
  * other callbacks; NULL if there is none. `record` is a `TelemetryRecord` as JSON: `kind`
  * ("server" or "client"), `name`, `attributes`, `startUs`, and `context`, the trace context
@@ -2766,6 +2773,18 @@ trunkline_result trunkline_port_on_log(trunkline_port *port,
                                        trunkline_log_callback callback,
                                        void *user_data,
                                        trunkline_destructor destructor);
+
+/**
+ * Sends log records to `callback` with their fields, for loggers that have some. Otherwise like
+ * `trunkline_port_on_log`, whose callback it replaces.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT, TRUNKLINE_FORKED.
+ */
+trunkline_result trunkline_port_on_log_record(trunkline_port *port,
+                                              trunkline_log_record_callback callback,
+                                              void *user_data,
+                                              trunkline_destructor destructor);
 
 /**
  * Writes an error to the library's log, such as one from a callback that does not complete a call.

@@ -19,7 +19,7 @@ use trunkline_bridge::{self as bridge, Body, BridgeError, ErrorKind, Event, Even
 
 use crate::edge::prelude::*;
 use crate::edge::signal_actions;
-use crate::log::{self, trunkline_log_callback};
+use crate::log::{LogReceiver, trunkline_log_callback, trunkline_log_record_callback};
 use crate::scope::CallScope;
 use crate::telemetry::{
     PortTelemetry, Span, number_of, trunkline_span_begin_callback, trunkline_span_end_callback,
@@ -76,12 +76,10 @@ pub(crate) trait EventReceiver: Send + Sync {
     fn receive(self: Arc<Self>, port: &Arc<Port>, event: Event) -> bool;
 }
 
-struct LogReceiver(Option<Callback<trunkline_log_callback>>);
-
 impl EventReceiver for LogReceiver {
     fn receive(self: Arc<Self>, port: &Arc<Port>, event: Event) -> bool {
         match event.body {
-            Body::Log(records) => log::report(records, self.0.as_ref()),
+            Body::Log(records) => self.report(records),
             body if event.kind == EventKind::Telemetry => {
                 if let Some(telemetry) = port.telemetry.get() {
                     telemetry.receive(&body.into_bytes());
@@ -182,7 +180,7 @@ impl Port {
             reported_changes: AtomicUsize::new(0),
             dispatch_must_return: AtomicBool::new(false),
         });
-        port.state.lock().receivers.insert(LOG_RECEIVER, Arc::new(LogReceiver(None)));
+        port.state.lock().receivers.insert(LOG_RECEIVER, Arc::new(LogReceiver::Stderr));
         let mut ports = PORTS.lock();
         ports.retain(|(_, port)| port.strong_count() > 0);
         ports.push((port.core.number(), Arc::downgrade(&port)));
@@ -574,8 +572,21 @@ pub unsafe extern "C" fn trunkline_port_on_log(
     user_data: *mut c_void,
     destructor: trunkline_destructor,
 ) -> trunkline_result {
-    let callback = Callback::new(callback, user_data, destructor);
-    guard_result(|| handle!(port).port.attach(LOG_RECEIVER, Arc::new(LogReceiver(callback))))
+    let receiver = Callback::new(callback, user_data, destructor).map_or(LogReceiver::Stderr, LogReceiver::Texts);
+    guard_result(|| handle!(port).port.attach(LOG_RECEIVER, Arc::new(receiver)))
+}
+
+/// Sends log records to `callback` with their fields, for loggers that have some. Otherwise like
+/// `trunkline_port_on_log`, whose callback it replaces.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_port_on_log_record(
+    port: *mut trunkline_port,
+    callback: trunkline_log_record_callback,
+    user_data: *mut c_void,
+    destructor: trunkline_destructor,
+) -> trunkline_result {
+    let receiver = Callback::new(callback, user_data, destructor).map_or(LogReceiver::Stderr, LogReceiver::Records);
+    guard_result(|| handle!(port).port.attach(LOG_RECEIVER, Arc::new(receiver)))
 }
 
 /// Writes an error to the library's log, such as one from a callback that does not complete a call.

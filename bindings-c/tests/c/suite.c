@@ -536,6 +536,19 @@ static void see_log(const trunkline_str *level, const trunkline_str *target, con
   if (contains(*message, "without a response")) ++*(int *)user_data;
 }
 
+static void see_record(const trunkline_str *record, void *user_data) {
+  trunkline_text *event = NULL, *tool = NULL, *reason = NULL;
+  if (!contains(*record, "without a response")) return;
+  CHECK(trunkline_json_get_text(*record, S("/event"), &event) == TRUNKLINE_OK);
+  CHECK(trunkline_json_get_text(*record, S("/fields/tool"), &tool) == TRUNKLINE_OK);
+  CHECK(trunkline_json_get_text(*record, S("/fields/error"), &reason) == TRUNKLINE_OK);
+  CHECK(strcmp(trunkline_text_str(tool).data, "nothing") == 0 && !contains(trunkline_text_str(event), "nothing"));
+  trunkline_text_free(event);
+  trunkline_text_free(tool);
+  trunkline_text_free(reason);
+  ++*(int *)user_data;
+}
+
 static void dropped_call(void) {
   trunkline_server *server = new_server();
   trunkline_client *client = in_memory(server);
@@ -550,6 +563,11 @@ static void dropped_call(void) {
   trunkline_text_free(result);
   while (!seen && now_ms() < end) OK(trunkline_dispatch(trunkline_server_port(server), 100, NULL, &error));
   CHECK(seen == 1);
+  CHECK(trunkline_port_on_log_record(trunkline_server_port(server), see_record, &seen, NULL) == TRUNKLINE_OK);
+  OK(trunkline_client_call_tool(client, S("nothing"), S("{}"), NULL, &result, &error));
+  trunkline_text_free(result);
+  while (seen == 1 && now_ms() < end) OK(trunkline_dispatch(trunkline_server_port(server), 100, NULL, &error));
+  CHECK(seen == 2);
   trunkline_client_free(client);
   trunkline_server_free(server);
 }

@@ -220,6 +220,7 @@ pub static CHAPTERS: &[Chapter] = &[
             row("trunkline_port_descriptor", PROMPT, NOTHING),
             row("trunkline_port_wake", SIGNAL_SAFE, &["NULL"]),
             row("trunkline_port_on_log", PROMPT, REGISTERS),
+            row("trunkline_port_on_log_record", PROMPT, REGISTERS),
             row("trunkline_log_error", PROMPT, &["NULL", "INVALID_ARGUMENT"]),
             row("trunkline_port_on_telemetry", PROMPT, REGISTERS),
             row("trunkline_port_measurements", PROMPT, LOOKS_UP),

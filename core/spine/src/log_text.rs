@@ -1,7 +1,8 @@
 //! Formats a log record as a single string, for loggers without fields: `a tool failed (tool=add):
-//! disk full`.
+//! disk full`; and keeps its parts for loggers with fields.
 
-use std::fmt::{self, Debug, Write};
+use serde_json::{Map, Value};
+use std::fmt::{self, Debug, Display, Write};
 use tracing::field::{Field, Visit};
 
 /// Collects the text of a record: its message, its fields, and finally the error.
@@ -10,29 +11,51 @@ pub struct LogText {
     message: String,
     fields: String,
     error: String,
+    values: Map<String, Value>,
 }
 
 impl LogText {
-    fn add(&mut self, field: &Field, value: fmt::Arguments<'_>) {
+    fn add(&mut self, field: &Field, text: impl Display, value: impl Into<Value>) {
+        if field.name() != "message" {
+            self.values.insert(field.name().to_owned(), value.into());
+        }
         // Writing to a string never fails.
         let _ = match field.name() {
-            "message" => write!(self.message, "{value}"),
-            "error" => write!(self.error, "{value}"),
+            "message" => write!(self.message, "{text}"),
+            "error" => write!(self.error, "{text}"),
             name => {
                 let separator = if self.fields.is_empty() { "" } else { ", " };
-                write!(self.fields, "{separator}{name}={value}")
+                write!(self.fields, "{separator}{name}={text}")
             }
         };
+    }
+
+    /// The message without fields, and the fields, one of which may be `error`.
+    pub fn into_parts(self) -> (String, Map<String, Value>) {
+        (self.message, self.values)
     }
 }
 
 impl Visit for LogText {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        self.add(field, format_args!("{value:?}"));
+        let text = format!("{value:?}");
+        self.add(field, &text, &*text);
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.add(field, value, value);
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.add(field, value, value);
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.add(field, value, value);
     }
 
     fn record_f64(&mut self, field: &Field, value: f64) {
-        self.add(field, format_args!("{value:.1}"));
+        self.add(field, format_args!("{value:.1}"), value);
     }
 
     /// Quote strings that a peer may have chosen, so that they cannot look like other fields or
@@ -40,9 +63,9 @@ impl Visit for LogText {
     fn record_str(&mut self, field: &Field, value: &str) {
         let is_plain = |c: char| c.is_alphanumeric() || "-_./:+@%?&=~#*[]{}".contains(c);
         if matches!(field.name(), "message" | "error") || !value.is_empty() && value.chars().all(is_plain) {
-            self.add(field, format_args!("{value}"));
+            self.add(field, value, value);
         } else {
-            self.add(field, format_args!("{value:?}"));
+            self.add(field, format_args!("{value:?}"), value);
         }
     }
 }

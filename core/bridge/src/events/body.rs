@@ -4,7 +4,7 @@ use crate::BridgeError;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 /// The body of an event.
 #[derive(Debug, Clone)]
@@ -26,8 +26,12 @@ pub struct LogRecord {
     pub level: &'static str,
     /// The part of the library that logged it, such as `trunkline::client::http`.
     pub target: String,
-    /// The text.
+    /// The text, with the fields.
     pub message: String,
+    /// The text without the fields.
+    pub event: String,
+    /// The fields, such as the `tool` and the `error`.
+    pub fields: Map<String, Value>,
 }
 
 /// The head of an HTTP response.
@@ -91,7 +95,7 @@ impl From<Option<BridgeError>> for Body {
 
 impl LogRecord {
     pub(crate) fn new(level: &'static str, target: &str, message: String) -> Self {
-        Self { level, target: target.to_owned(), message }
+        Self { level, target: target.to_owned(), event: message.clone(), message, fields: Map::new() }
     }
 }
 

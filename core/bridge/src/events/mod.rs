@@ -102,9 +102,11 @@ event_kinds! {
     Notification = 3 { handle: Integer, ticket: Integer, name: String, body: Json }
     /// A listener or connection has ended.
     Closed = 4 { handle: Integer, ok: Boolean, body: Json }
-    /// Log records: an array of `{"level", "message", "target"}` with the levels `error`, `warn`,
-    /// `info` and `debug`. If there are too many, the oldest are dropped and counted. Records go to
-    /// the port that they are about, or otherwise to the newest port that drains its events.
+    /// Log records: an array of `{"level", "target", "message", "event", "fields"}` with the levels
+    /// `error`, `warn`, `info` and `debug`. The message is for people; loggers with fields take the
+    /// event, which is the message without them, and the fields. If there are too many records, the
+    /// oldest are dropped and counted. Records go to the port that they are about, or otherwise to
+    /// the newest port that drains its events.
     Log = 5 { body: Json }
     /// The last event of a port after `close(0, …)`.
     Stopped = 6 {}

@@ -64,7 +64,9 @@ impl Subscriber for ToPorts {
         let level = level.map_or(LogLevel::Debug, |index| LogLevel::ALL[index]).as_str();
         let current = current_queue().filter(|queue| queue.takes_logs());
         if let Some(queue) = current.or_else(any_queue) {
-            queue.push_log(LogRecord::new(level, event.metadata().target(), text.to_string()));
+            let (target, message) = (event.metadata().target().to_owned(), text.to_string());
+            let (event, fields) = text.into_parts();
+            queue.push_log(LogRecord { level, target, message, event, fields });
         }
     }
 
