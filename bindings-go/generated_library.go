@@ -83,7 +83,7 @@ type functions struct {
 	portFree                    uintptr
 	portMeasurements            uintptr
 	portNewForGo                uintptr
-	portOnLog                   uintptr
+	portOnLogRecord             uintptr
 	portOnTelemetry             uintptr
 	portWake                    uintptr
 	requestOptionsFree          uintptr
@@ -594,9 +594,9 @@ func (c *functions) PortNewForGo() (uintptr, error) {
 	return port, err
 }
 
-func (c *functions) PortOnLog(port uintptr, callback uintptr, userData uintptr, destructor uintptr) error {
+func (c *functions) PortOnLogRecord(port uintptr, callback uintptr, userData uintptr, destructor uintptr) error {
 	err := invoke(func(failure *uintptr) uint32 {
-		result, _, _ := purego.SyscallN(c.portOnLog, port, callback, userData, destructor)
+		result, _, _ := purego.SyscallN(c.portOnLogRecord, port, callback, userData, destructor)
 		return uint32(result)
 	})
 	return err
@@ -967,7 +967,7 @@ func register(library uintptr) {
 	c.portFree = symbol(library, "trunkline_port_free")
 	c.portMeasurements = symbol(library, "trunkline_port_measurements")
 	c.portNewForGo = symbol(library, "trunkline_port_new_for_go")
-	c.portOnLog = symbol(library, "trunkline_port_on_log")
+	c.portOnLogRecord = symbol(library, "trunkline_port_on_log_record")
 	c.portOnTelemetry = symbol(library, "trunkline_port_on_telemetry")
 	c.portWake = symbol(library, "trunkline_port_wake")
 	c.requestOptionsFree = symbol(library, "trunkline_request_options_free")

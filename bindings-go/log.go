@@ -3,9 +3,12 @@ package trunkline
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -30,11 +33,23 @@ func report(ctx context.Context, logger *slog.Logger, level slog.Level, message 
 	}
 }
 
-func logged(level, target, message *str, logger handle) {
-	var severity slog.Level
-	// The library and slog name levels alike.
-	_ = severity.UnmarshalText(level.bytes())
-	report(context.Background(), kept[*slog.Logger](logger), severity, string(message.bytes()), "target", string(target.bytes()))
+// logged passes on a record of the library, whose fields become attributes.
+func logged(record *str, logger handle) {
+	var read struct {
+		// The library and slog name levels alike.
+		Level  slog.Level     `json:"level"`
+		Target string         `json:"target"`
+		Event  string         `json:"event"`
+		Fields map[string]any `json:"fields"`
+	}
+	if err := json.Unmarshal(record.bytes(), &read); err != nil {
+		read.Level, read.Event = slog.LevelError, string(record.bytes())
+	}
+	attributes := []any{slog.String("target", read.Target)}
+	for _, name := range slices.Sorted(maps.Keys(read.Fields)) {
+		attributes = append(attributes, slog.Any(name, read.Fields[name]))
+	}
+	report(context.Background(), kept[*slog.Logger](logger), read.Level, read.Event, attributes...)
 }
 
 // flushLog waits until earlier records are written. The end of a server gives the log 100 ms.

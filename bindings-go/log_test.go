@@ -67,6 +67,37 @@ func TestAFailureIsLoggedOnce(t *testing.T) {
 	}
 }
 
+func TestARecordHasFields(t *testing.T) {
+	found := make(records, 1024)
+	server := trunkline.NewServer("fields", "1.0.0", trunkline.ServerOptions{Logger: slog.New(slog.NewJSONHandler(found, nil))})
+	t.Cleanup(func() { _ = server.Close(context.Background()) })
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "fail"}, func(context.Context, *trunkline.Call, struct{}) (string, error) {
+		return "", errors.New("the disk is full")
+	}))
+	client, err := trunkline.ConnectMemory(t.Context(), server)
+	client = connected(t, client, err)
+	if result, err := client.CallTool(t.Context(), "fail", nil); err != nil || !result.IsError {
+		t.Fatal(result, err)
+	}
+	returns(t, "the record", func() {
+		for line := range found {
+			var record map[string]any
+			if err := json.Unmarshal([]byte(line), &record); err != nil {
+				t.Error(line, err)
+			}
+			if record["msg"] != "a tool failed" {
+				continue
+			}
+			for name, value := range map[string]any{"level": "ERROR", "target": "trunkline::server::handlers", "tool": "fail", "error": "the disk is full"} {
+				if record[name] != value {
+					t.Error(name, line)
+				}
+			}
+			return
+		}
+	})
+}
+
 func TestAProtocolErrorWithoutJSONIsLogged(t *testing.T) {
 	before, found := slog.Default(), &written{}
 	slog.SetDefault(slog.New(slog.NewTextHandler(found, nil)))

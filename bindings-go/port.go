@@ -53,7 +53,7 @@ func join(logger *slog.Logger) (*port, error) {
 			return nil, err
 		}
 		found = &port{owner: owner{what: "port", object: made}, logger: logger}
-		c.PortOnLog(made, callbacks.log, keep(logger), callbacks.forget)
+		c.PortOnLogRecord(made, callbacks.log, keep(logger), callbacks.forget)
 		ports.used[logger] = found
 		go found.dispatch()
 	}
