@@ -23,7 +23,15 @@ pub(crate) fn open(url: &str) -> io::Result<oneshot::Receiver<io::Result<()>>> {
     if !has_screen(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty())) {
         return Err(io::Error::other("there is no display"));
     }
-    start(command(url))
+    let browsers = std::env::var("BROWSER").unwrap_or_default();
+    let mut started = start(command(url));
+    for command in fallbacks(url, &browsers) {
+        if !started.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            break;
+        }
+        started = start(command);
+    }
+    started
 }
 
 fn start(mut command: Command) -> io::Result<oneshot::Receiver<io::Result<()>>> {
@@ -68,6 +76,25 @@ fn command(url: &str) -> Command {
     command
 }
 
+/// The programs in `BROWSER`, for systems without `xdg-open`, which runs them itself: a list with
+/// colons, each with its arguments, of which `%s` stands for the URL. Development containers set it
+/// to a program that opens the page on the user's machine.
+fn fallbacks(url: &str, browsers: &str) -> Vec<Command> {
+    if cfg!(any(windows, target_os = "macos")) {
+        return Vec::new();
+    }
+    let program = |browser: &str| {
+        let mut words = browser.split_ascii_whitespace();
+        let mut command = Command::new(words.next()?);
+        command.args(words.map(|word| word.replace("%s", url)));
+        if !browser.contains("%s") {
+            command.arg(url);
+        }
+        Some(command)
+    };
+    browsers.split(':').filter_map(program).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,6 +114,21 @@ mod tests {
         for name in ["DISPLAY", "WAYLAND_DISPLAY", "BROWSER"] {
             assert!(has_screen(|given| given == name || given == "SSH_CONNECTION"), "{name}");
         }
+    }
+
+    #[cfg(all(unix, not(target_os = "macos")))]
+    #[test]
+    fn sec_16_the_programs_in_the_variable_get_the_url_as_one_argument() {
+        let url = "https://a.example/?a=$(id)&b='; exit";
+        let programs = fallbacks(url, "/helpers/browser.sh::elinks -remote openURL(%s) %s");
+        let said = |command: &Command| {
+            let arguments = command.get_args().map(|argument| argument.to_str().unwrap().to_owned());
+            [command.get_program().to_str().unwrap().to_owned()].into_iter().chain(arguments).collect::<Vec<_>>()
+        };
+        let programs: Vec<_> = programs.iter().map(said).collect();
+        let remote = format!("openURL({url})");
+        assert_eq!(programs, [vec!["/helpers/browser.sh", url], vec!["elinks", "-remote", &remote, url]]);
+        assert!(fallbacks(url, "").is_empty());
     }
 
     #[cfg(unix)]
