@@ -25,7 +25,7 @@ const SMALL_BODY: Constant = ("gate.rs", "SMALL_BODY");
 
 /// The rows of the table, with the constants of their figures, in order. Other files than
 /// those of `core/` are relative to [`HTTP`].
-const ROWS: [(&str, &[Constant]); 45] = [
+const ROWS: [(&str, &[Constant]); 46] = [
     ("costly checks of values, and compilations of schemas, concurrently", &[]),
     ("waiting costly checks of one caller", &[("core/spine/src/turns.rs", "MAX_WAITING")]),
     ("a schema", &[(BOUNDS, "MAX_VALUES"), (BOUNDS, "MAX_NESTING"), (BOUNDS, "MAX_REACHED")]),
@@ -34,6 +34,10 @@ const ROWS: [(&str, &[Constant]); 45] = [
     ("the schemas for items and members, per value", &[(BOUNDS, "MAX_CHECKS")]),
     ("a form of elicitation", &[(BOUNDS, "FORM_VALUES"), (BOUNDS, "FORM_PATTERNS"), (BOUNDS, "FORM_STEPS")]),
     ("a complete list fetched by a client", &[(PAGES, "MAX_ITEMS"), (PAGES, "MAX_PAGES"), (PAGES, "MAX_BYTES")]),
+    (
+        "the list of one server in a group or behind a proxy",
+        &[("core/src/client/group/group_settings.rs", "PART_TIMEOUT")],
+    ),
     ("notifications and answers of a client to a server over HTTP", &[(LINK, "MAX_TELLING"), (LINK, "MAX_WAITING")]),
     (
         "notifications of a server that wait for a program in another language than Rust",

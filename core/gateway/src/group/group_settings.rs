@@ -1,9 +1,14 @@
 //! The options of a group's connections, which may change while it is open.
 
+use std::time::Duration;
 use trunkline_core::{
     client::{ClientOptions, RequestOptions},
     extension::sync::Mutex,
 };
+
+/// Maximum time for one server's part of a list or another request to all of them. Hosts wait about
+/// half a minute for the whole.
+pub(crate) const PART_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The options of each connection.
 pub(super) struct GroupSettings(Mutex<Current>);
@@ -39,7 +44,7 @@ impl GroupSettings {
     /// The options of a single server's part of a request to all servers. The timeout of the group
     /// is longer, so that one silent server doesn't fail the others.
     pub(super) fn part_options(&self) -> RequestOptions {
-        let timeout = self.0.lock().options.timeout / 4 * 3;
+        let timeout = PART_TIMEOUT.min(self.0.lock().options.timeout / 4 * 3);
         RequestOptions::default().with_timeout(timeout).with_max_timeout(timeout)
     }
 }

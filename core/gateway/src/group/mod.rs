@@ -14,6 +14,9 @@ mod member_subscriptions;
 use group_link::GroupConnector;
 use group_members::GroupMembers;
 use group_settings::GroupSettings;
+#[cfg(feature = "server")]
+pub(crate) use group_settings::PART_TIMEOUT;
+#[cfg(feature = "server")]
 pub(crate) use member::GroupMember;
 use std::{ops::Deref, sync::Arc, time::Duration};
 use trunkline_core::{
@@ -235,6 +238,7 @@ impl ClientGroup {
     }
 
     /// The servers one by one, in the order in which they were added.
+    #[cfg(feature = "server")]
     pub(crate) fn members(&self) -> Vec<Arc<GroupMember>> {
         self.members.all()
     }

@@ -9,6 +9,7 @@ use super::{
     shares::{Shares, pass_progress},
     watching::{MountPoint, Watching},
 };
+use crate::group::PART_TIMEOUT;
 use serde_json::{Value, json};
 use std::{
     sync::{Arc, OnceLock, Weak},
@@ -17,8 +18,10 @@ use std::{
 use trunkline_core::{
     client::{Client, ClientError, InputResponses, ProgressHook, RequestOptions},
     extension::{
-        Ambient, ListSet, Observation, Offers, OtherClient, PassingHandler, RemoteServer, ToolTasks, on_drop::OnDrop,
-        race::unless, requires_extension,
+        Ambient, ListSet, Observation, Offers, OtherClient, PassingHandler, RemoteServer, ToolTasks,
+        on_drop::OnDrop,
+        race::{unless, within},
+        requires_extension,
     },
     protocol::{
         Era, RawJson, RpcError, SentTrace, extension,
@@ -105,7 +108,11 @@ impl Remote {
         let sent = match Method::list_member(method) {
             // The whole list, within bounds: a server whose list does not end, or whose cursors do
             // not work, is missing from merged lists instead of breaking them.
-            Some(_) => self.client.list_all(method, Some(params), options).await,
+            Some(_) => {
+                let list = self.client.list_all(method, Some(params), options);
+                let late = || ClientError::Timeout(format!("the list did not arrive within {PART_TIMEOUT:?}"));
+                within(&**self.client.runtime(), PART_TIMEOUT, list).await.ok_or_else(late).flatten()
+            }
             None => self.client.request_on_behalf(on_behalf, method, Some(params), options).await,
         };
         Ok(self.outcome_of(method, sent))

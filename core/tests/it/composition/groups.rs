@@ -2,28 +2,29 @@
 
 use super::{
     Heard, LEGACY, MODERN, connect, connect_as,
-    proxies::{remote, text, user},
+    proxies::{client, remote, text, user},
     soon, until,
 };
 use serde_json::json;
 use std::{collections::BTreeSet, time::Duration};
 use trunkline::{
-    Client, ClientGroup, ClientOptions, ProxyDefinition, RevisionChoice, Server, Tool, protocol::method,
-    transport::Target,
+    Client, ClientGroup, ClientOptions, Context, ProxyDefinition, RevisionChoice, Server, ServerBuilder, Tool,
+    protocol::method, server::Next, transport::Target,
 };
 
-fn named(name: &'static str) -> Server {
-    Server::builder(name, "1.0.0")
-        .tool("whoami", "Give the name.", move || async move { name })
-        .resource("own://name", "name", move || async move { name })
-        .build()
+fn named(name: &'static str) -> ServerBuilder {
+    Server::builder(name, "1.0.0").tool("whoami", "Give the name.", move || async move { name }).resource(
+        "own://name",
+        "name",
+        move || async move { name },
+    )
 }
 
 /// A group of which one server cannot be reached.
 async fn group() -> ClientGroup {
     let servers = [
         ("a", Target::from(&remote())),
-        ("b", Target::from(&named("b"))),
+        ("b", Target::from(&named("b").build())),
         ("gone", Target::from("http://127.0.0.1:1/mcp")),
     ];
     soon(ClientGroup::connect(servers)).await.unwrap()
@@ -37,7 +38,7 @@ async fn tools(client: &Client) -> BTreeSet<String> {
 async fn every_server_of_a_group_is_shown_and_asks_each_caller() {
     for (old, new) in [(LEGACY, MODERN), (MODERN, LEGACY), (LEGACY, LEGACY), (MODERN, MODERN)] {
         let options = ClientOptions::default().with_revision(RevisionChoice::Pinned(old));
-        let servers = [("a", Target::from(&remote())), ("b", Target::from(&named("b")))];
+        let servers = [("a", Target::from(&remote())), ("b", Target::from(&named("b").build()))];
         let group = soon(ClientGroup::connect_with(servers, options, ())).await.unwrap();
         let gateway = Server::builder("gateway", "1.0.0").tool("own", "Own.", async || "own").proxy(&group).build();
         let (ann, bob) = (connect_as(&gateway, user("Ann"), new).await, connect_as(&gateway, user("Bob"), new).await);
@@ -57,6 +58,41 @@ async fn every_server_of_a_group_is_shown_and_asks_each_caller() {
     }
 }
 
+/// Time is stopped, and jumps to the next timer as soon as nothing else can happen.
+#[tokio::test(start_paused = true)]
+async fn servers_that_never_send_their_lists_delay_the_others_by_one_time_limit() {
+    let hanging = || {
+        let hang = |_: Context, next: Next| async move {
+            if next.method() == method::TOOLS_LIST {
+                std::future::pending::<()>().await;
+            }
+            next.run().await.map_err(Into::into)
+        };
+        named("hanging").middleware(hang)
+    };
+    for revision in [LEGACY, MODERN] {
+        let options = ClientOptions::default().with_revision(RevisionChoice::Pinned(revision));
+        let (first, last) = (named("b").build(), named("d").build());
+        let (hangs, too) = (hanging().build(), hanging().build());
+        let servers = [("a", &hangs), ("b", &first), ("c", &too), ("d", &last)];
+        let group = ClientGroup::connect_with(servers, options, ()).await.unwrap();
+        let proxied = connect(&Server::builder("gateway", "1.0.0").proxy(&group).build(), revision).await;
+        let (far, too_far) = (client(&hangs, revision).await, client(&too, revision).await);
+        let gateway = Server::builder("gateway", "1.0.0")
+            .proxy(ProxyDefinition::new(&far).prefix("a"))
+            .mount("b", &first)
+            .proxy(ProxyDefinition::new(&too_far).prefix("c"))
+            .mount("d", &last);
+        let gateway = connect(&gateway.build(), revision).await;
+        for front in [&group as &Client, &proxied, &gateway] {
+            let start = tokio::time::Instant::now();
+            let names: Vec<_> = front.list_tools().await.unwrap().into_iter().map(|tool| tool.name).collect();
+            assert_eq!(names, ["b__whoami", "d__whoami"], "{revision}");
+            assert!(start.elapsed() < Duration::from_secs(15), "{revision}: {:?}", start.elapsed());
+        }
+    }
+}
+
 #[tokio::test]
 async fn servers_of_a_proxied_group_are_added_and_removed() {
     let group = group().await;
@@ -68,7 +104,7 @@ async fn servers_of_a_proxied_group_are_added_and_removed() {
     let error = soon(front.call_tool("all__gone__x", json!({}))).await.unwrap_err();
     assert!(error.to_string().contains("cannot be reached"), "{error}");
 
-    let late = named("late");
+    let late = named("late").build();
     soon(group.add_server("late", Target::from(&late))).await.unwrap();
     until(|| heard.has(method::TOOLS_LIST_CHANGED, "")).await;
     assert_eq!(text(&front, "all__late__whoami").await, "late");
@@ -91,17 +127,17 @@ async fn servers_of_a_proxied_group_are_added_and_removed() {
 
 #[tokio::test]
 async fn a_server_of_a_proxied_group_is_connected_to_when_it_is_needed() {
-    let listener = named("far").listen("127.0.0.1:0").await.unwrap();
+    let listener = named("far").build().listen("127.0.0.1:0").await.unwrap();
     let (url, port) = (listener.url().unwrap(), listener.address().port.unwrap());
     soon(listener.close(Duration::ZERO)).await;
-    let servers = [("far", Target::from(url.as_str())), ("b", Target::from(&named("b")))];
+    let servers = [("far", Target::from(url.as_str())), ("b", Target::from(&named("b").build()))];
     let group = soon(ClientGroup::connect(servers)).await.unwrap();
     let gateway = Server::builder("gateway", "1.0.0").proxy(&group).build();
     let front = connect(&gateway, MODERN).await;
     assert_eq!(tools(&front).await, BTreeSet::from(["b__whoami".to_owned()]));
     let error = soon(front.call_tool("far__whoami", json!({}))).await.unwrap_err();
     assert!(error.to_string().contains("behind this one"), "{error}");
-    let _again = named("far").listen(("127.0.0.1", port)).await.unwrap();
+    let _again = named("far").build().listen(("127.0.0.1", port)).await.unwrap();
     assert_eq!(text(&front, "far__whoami").await, "far");
     assert!(tools(&front).await.contains("far__whoami"));
 }
@@ -121,7 +157,7 @@ async fn a_group_that_would_not_end_is_refused() {
     gateway.proxy(&outer).unwrap();
     soon(outer.add_server("inner", &*inner)).await.unwrap();
     soon(outer.add_server("me", Target::from(&gateway))).await.unwrap();
-    soon(outer.add_server("b", Target::from(&named("b")))).await.unwrap();
+    soon(outer.add_server("b", Target::from(&named("b").build()))).await.unwrap();
     let front = connect(&gateway, MODERN).await;
     assert_eq!(tools(&front).await, BTreeSet::from(["b__whoami".to_owned()]));
 }

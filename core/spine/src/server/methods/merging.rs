@@ -1,5 +1,5 @@
 //! Merges the lists of mounted servers: a page is filled from one server after another until it is
-//! full.
+//! full. They are asked concurrently, so that all together take as long as the slowest.
 
 use super::pages::{Position, page_result};
 use crate::{
@@ -14,8 +14,11 @@ use crate::{
 };
 use bytes::Bytes;
 use serde_json::{json, value::RawValue};
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 use tracing::Instrument;
+
+/// Servers asked concurrently. Beyond those, none is asked for a page that is full.
+const MAX_CONCURRENCY: usize = 16;
 
 /// A page that begins with items of this server, and is filled from mounted servers.
 struct MergedPage {
@@ -58,14 +61,21 @@ impl MergedPage {
         let Self { member, begun, mounts, mut cursor } = self;
         let (size, mut number, mut is_partial) = (context.server().options().page_size, begun.number, false);
         let mut items = Vec::from_iter(Some(begun.items).filter(|items| !items.is_empty()));
-        let mut mounts = mounts.into_iter();
+        let (mut mounts, mut asked) = (mounts.into_iter(), VecDeque::new());
         let next = loop {
-            let Some(mount) = mounts.next() else { break None };
-            let from = cursor.take();
+            while number < size
+                && asked.len() < MAX_CONCURRENCY
+                && let Some(mount) = mounts.next()
+            {
+                asked.push_back(AskedMount::ask(context, mount, cursor.take(), scope));
+            }
+            let Some(AskedMount { mount, from, page }) = asked.pop_front() else {
+                break mounts.next().map(|mount| Position::Source(mount.number, cursor.take()));
+            };
             if number >= size {
                 break Some(Position::Source(mount.number, from));
             }
-            let result = page_of(context, &mount, from.as_deref(), scope.clone()).await;
+            let result = page.kept().await;
             // PAG-05: skipping the server would hide the rest of its list from a client that can
             // start again.
             if from.is_some() && result.as_ref().is_err_and(|error| error.code == code::INVALID_PARAMS) {
@@ -94,19 +104,22 @@ impl MergedPage {
     }
 }
 
-/// Asks a mounted server for a page of its list.
-async fn page_of(
-    context: &Arc<ActiveRequest>,
-    mount: &Arc<RegisteredMount>,
-    cursor: Option<&str>,
-    scope: CallScope,
-) -> Result<RawJson, RpcError> {
-    let params = cursor.map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
-    let page = Arc::new(Promise::default());
-    let kept = Arc::clone(&page);
-    let responder = Responder::Inside(scope, Box::new(move |result| kept.keep(result)));
-    context.enter(mount, RawJson::object(&params), responder);
-    page.kept().await
+/// A mounted server that was asked for a page of its list.
+struct AskedMount {
+    mount: Arc<RegisteredMount>,
+    from: Option<String>,
+    page: Arc<Promise<Result<RawJson, RpcError>>>,
+}
+
+impl AskedMount {
+    fn ask(context: &Arc<ActiveRequest>, mount: Arc<RegisteredMount>, from: Option<String>, scope: &CallScope) -> Self {
+        let params = from.as_ref().map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
+        let page = Arc::new(Promise::default());
+        let kept = Arc::clone(&page);
+        let responder = Responder::Inside(scope.clone(), Box::new(move |result| kept.keep(result)));
+        context.enter(&mount, RawJson::object(&params), responder);
+        Self { mount, from, page }
+    }
 }
 
 /// The items of a mounted server's page, with names rewritten for this server, and its next cursor.
