@@ -25,18 +25,22 @@ const SMALL_BODY: Constant = ("gate.rs", "SMALL_BODY");
 
 /// The rows of the table, with the constants of their figures, in order. Other files than
 /// those of `core/` are relative to [`HTTP`].
-const ROWS: [(&str, &[Constant]); 46] = [
+const ROWS: [(&str, &[Constant]); 47] = [
     ("costly checks of values, and compilations of schemas, concurrently", &[]),
     ("waiting costly checks of one caller", &[("core/spine/src/turns.rs", "MAX_WAITING")]),
     ("a schema", &[(BOUNDS, "MAX_VALUES"), (BOUNDS, "MAX_NESTING"), (BOUNDS, "MAX_REACHED")]),
-    ("the patterns of a schema", &[(BOUNDS, "MAX_PATTERNS"), (PATTERN, "MAX_INSTRUCTIONS"), (PATTERN, "MAX_GROUPS")]),
+    ("the patterns of a schema", &[(BOUNDS, "MAX_PATTERNS")]),
+    (
+        "a string or a name, for a pattern with look-around or back-references",
+        &[(PATTERN, "MAX_TEXT"), (PATTERN, "MAX_BACKTRACKS")],
+    ),
     ("the patterns of a schema, per value", &[(BOUNDS, "MAX_STEPS")]),
     ("the schemas for items and members, per value", &[(BOUNDS, "MAX_CHECKS")]),
     ("a form of elicitation", &[(BOUNDS, "FORM_VALUES"), (BOUNDS, "FORM_PATTERNS"), (BOUNDS, "FORM_STEPS")]),
     ("a complete list fetched by a client", &[(PAGES, "MAX_ITEMS"), (PAGES, "MAX_PAGES"), (PAGES, "MAX_BYTES")]),
     (
         "the list of one server in a group or behind a proxy",
-        &[("core/src/client/group/group_settings.rs", "PART_TIMEOUT")],
+        &[("core/gateway/src/group/group_settings.rs", "PART_TIMEOUT")],
     ),
     ("notifications and answers of a client to a server over HTTP", &[(LINK, "MAX_TELLING"), (LINK, "MAX_WAITING")]),
     (

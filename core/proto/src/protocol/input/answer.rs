@@ -4,7 +4,7 @@ use super::Form;
 use crate::protocol::{
     Revision, method,
     model::{CreateMessageResult, ElicitAction, ElicitResult, ListRootsResult},
-    schema::Invalid,
+    schema::{Invalid, SchemaAuthor},
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ pub fn complete_answer(
     if method == method::SAMPLING_CREATE_MESSAGE {
         to_one_block(&mut answer, revision)?;
     }
-    check_answer(method, params, &answer).map(|()| answer)
+    check(SchemaAuthor::Peer, method, params, &answer).map(|()| answer)
 }
 
 /// Before 2025-11-25, the content of a message is one block. Since then it may be a list, but the
@@ -81,18 +81,23 @@ fn complete_content(params: &Value, answer: &mut Value) {
     }
 }
 
-/// Checks the response to a request for input with these parameters.
+/// Checks the response to a request of this program for input, with these parameters.
 ///
 /// # Errors
 ///
 /// If it is malformed, or does not match the form.
 pub fn check_answer(method: &str, params: &Value, answer: &Value) -> Result<(), AnswerError> {
+    check(SchemaAuthor::Own, method, params, answer)
+}
+
+fn check(asker: SchemaAuthor, method: &str, params: &Value, answer: &Value) -> Result<(), AnswerError> {
     match method {
         method::ELICITATION_CREATE => {
             let result: ElicitResult = read(answer)?;
             match params.get("requestedSchema") {
                 Some(schema) if result.action == ElicitAction::Accept => {
-                    let form = Form::compile(schema).map_err(|invalid| AnswerError::Malformed(invalid.to_string()))?;
+                    let form = Form::compile(asker, schema);
+                    let form = form.map_err(|invalid| AnswerError::Malformed(invalid.to_string()))?;
                     let nothing = json!({});
                     let content = answer.get("content").filter(|content| !content.is_null()).unwrap_or(&nothing);
                     form.check(content).map_err(AnswerError::Mismatch)

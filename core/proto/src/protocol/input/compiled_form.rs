@@ -3,7 +3,7 @@
 
 use crate::protocol::{
     fault::Fault,
-    schema::{Invalid, Schema},
+    schema::{Invalid, Schema, SchemaAuthor},
 };
 use serde_json::{Map, Value, json};
 
@@ -24,7 +24,7 @@ impl Form {
     /// # Errors
     ///
     /// If it is not; the error names the path.
-    pub fn compile(schema: &Value) -> Result<Self, Fault> {
+    pub fn compile(author: SchemaAuthor, schema: &Value) -> Result<Self, Fault> {
         let form = object(schema, "")?;
         if form.get("type") != Some(&json!("object")) {
             return Err(Fault::new("/type", "must be \"object\": a form is an object of fields"));
@@ -34,14 +34,14 @@ impl Form {
             None => return Err(Fault::new("/properties", "is missing: the fields of the form by name")),
         };
         for (name, field) in properties {
-            check_field(field).map_err(|invalid| invalid.below(&format!("/properties/{}", escaped(name))))?;
+            check_field(author, field).map_err(|invalid| invalid.below(&format!("/properties/{}", escaped(name))))?;
         }
         for (index, name) in strings(form, "required")?.into_iter().flatten().enumerate() {
             if !properties.contains_key(name) {
                 return Err(Fault::new(format!("/required/{index}"), format!("{name:?} is not a field of the form")));
             }
         }
-        Ok(Self { schema: compile(schema)? })
+        Ok(Self { schema: compile(author, schema)? })
     }
 
     /// Checks the values that the user entered.
@@ -54,7 +54,7 @@ impl Form {
     }
 }
 
-fn check_field(field: &Value) -> Result<(), Fault> {
+fn check_field(author: SchemaAuthor, field: &Value) -> Result<(), Fault> {
     let fields = object(field, "")?;
     match fields.get("type") {
         Some(Value::String(kind)) => match kind.as_str() {
@@ -76,7 +76,7 @@ fn check_field(field: &Value) -> Result<(), Fault> {
         }
     }
     if let Some(default) = fields.get("default") {
-        compile(field)?.validate(default).map_err(|invalid| Fault::new("/default", invalid.to_string()))?;
+        compile(author, field)?.validate(default).map_err(|invalid| Fault::new("/default", invalid.to_string()))?;
     }
     Ok(())
 }
@@ -163,12 +163,12 @@ fn object<'a>(value: &'a Value, path: &str) -> Result<&'a Map<String, Value>, Fa
     value.as_object().ok_or_else(|| Fault::new(path, "must be an object"))
 }
 
-fn compile(schema: &Value) -> Result<Schema, Fault> {
+fn compile(author: SchemaAuthor, schema: &Value) -> Result<Schema, Fault> {
     let mut schema = schema.clone();
     if let Some(schema) = schema.as_object_mut() {
         schema.insert("$schema".to_owned(), json!(DIALECT));
     }
-    Schema::compile_promptly(&schema).map_err(|error| Fault::new("", error.to_string()))
+    Schema::compile_promptly(author, &schema).map_err(|error| Fault::new("", error.to_string()))
 }
 
 fn escaped(name: &str) -> String {
@@ -197,7 +197,7 @@ mod tests {
             json!({"type": "array", "items": {"type": "string", "enum": ["a", "b"]}, "minItems": 1, "maxItems": 2, "default": ["b"]}),
             json!({"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}]}}),
         ] {
-            Form::compile(&form(field.clone())).unwrap_or_else(|error| panic!("{field}: {error}"));
+            Form::compile(SchemaAuthor::Peer, &form(field.clone())).unwrap_or_else(|error| panic!("{field}: {error}"));
         }
     }
 
@@ -225,7 +225,7 @@ mod tests {
             (json!({"type": "array", "items": {"type": "object"}}), "/items"),
             (json!({"type": "array", "items": {"anyOf": []}}), "/items/anyOf"),
         ] {
-            let error = Form::compile(&form(field.clone())).unwrap_err();
+            let error = Form::compile(SchemaAuthor::Peer, &form(field.clone())).unwrap_err();
             assert_eq!(error.path, format!("/properties/a~1b{path}"), "{field}: {error}");
         }
         for (schema, path) in [
@@ -235,7 +235,7 @@ mod tests {
             (json!({"type": "object", "properties": {}, "required": ["x"]}), "/required/0"),
             (json!({"type": "object", "properties": {}, "required": "x"}), "/required"),
         ] {
-            assert_eq!(Form::compile(&schema).unwrap_err().path, path);
+            assert_eq!(Form::compile(SchemaAuthor::Own, &schema).unwrap_err().path, path);
         }
     }
 
@@ -243,6 +243,7 @@ mod tests {
     #[test]
     fn eli_11_what_the_user_filled_in_is_checked_with_its_format() {
         let form = Form::compile(
+            SchemaAuthor::Own,
             &json!({"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "properties": {
             "mail": {"type": "string", "format": "email"},
             "site": {"type": "string", "format": "uri"},

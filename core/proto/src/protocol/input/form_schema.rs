@@ -1,6 +1,7 @@
 //! The schema of a form from that of a type, which need not be flat (ELI-08, ELI-09).
 
 use super::compiled_form::{FORMATS, Form};
+use crate::protocol::schema::SchemaAuthor;
 use serde_json::{Map, Value, json};
 
 const NOT_A_FIELD: &str = "a form supports only strings, numbers, booleans and choices of strings";
@@ -34,10 +35,10 @@ pub fn form_schema(name: &str, schema: &Value) -> Result<Value, String> {
 /// is.
 pub fn flattened_form(schema: Value) -> Value {
     let is_object = schema["type"] == "object" || schema["properties"].is_object();
-    if !is_object || Form::compile(&schema).is_ok() {
+    if !is_object || Form::compile(SchemaAuthor::Own, &schema).is_ok() {
         return schema;
     }
-    let form = form_schema("", &schema).ok().filter(|form| Form::compile(form).is_ok());
+    let form = form_schema("", &schema).ok().filter(|form| Form::compile(SchemaAuthor::Own, form).is_ok());
     form.unwrap_or(schema)
 }
 

@@ -21,6 +21,7 @@ use super::{
     fault::Fault,
     method,
     project::{Unsupported, project_elicit_params, project_sampling_params},
+    schema::SchemaAuthor,
     uri,
 };
 use serde_json::Value;
@@ -49,7 +50,7 @@ pub fn prepare(
     new_id: impl FnOnce() -> String,
 ) -> Result<(), InputError> {
     match method {
-        method::ELICITATION_CREATE => check_elicitation(params)?,
+        method::ELICITATION_CREATE => check_elicitation(SchemaAuthor::Own, params)?,
         method::SAMPLING_CREATE_MESSAGE => check_messages(params)?,
         method::ROOTS_LIST => {}
         _ => {
@@ -70,13 +71,15 @@ pub fn prepare(
     Ok(())
 }
 
-fn check_elicitation(params: &Value) -> Result<(), Fault> {
+fn check_elicitation(author: SchemaAuthor, params: &Value) -> Result<(), Fault> {
     if !params.get("message").is_some_and(Value::is_string) {
         return Err(Fault::new("/message", "must be a string that says why the user is asked"));
     }
     match params.get("mode").map(Value::as_str) {
         None | Some(Some("form")) => match params.get("requestedSchema") {
-            Some(schema) => Form::compile(schema).map(drop).map_err(|invalid| invalid.below("/requestedSchema")),
+            Some(schema) => {
+                Form::compile(author, schema).map(drop).map_err(|invalid| invalid.below("/requestedSchema"))
+            }
             None => Err(Fault::new("/requestedSchema", "is missing: a form needs the schema of its fields")),
         },
         Some(Some("url")) => match params.get("url").and_then(Value::as_str) {

@@ -1,7 +1,7 @@
 //! Validates requests for input that a client receives.
 
 use super::{capability::check_capability, check_elicitation, sampling_messages::check_messages};
-use crate::protocol::{Revision, RpcError, fault::Fault, method};
+use crate::protocol::{Revision, RpcError, fault::Fault, method, schema::SchemaAuthor};
 use serde_json::Value;
 
 /// Checks a server's request against the capabilities that the client declared to it. An undeclared
@@ -22,7 +22,7 @@ pub fn check_received(method: &str, params: &Value, capabilities: &Value, revisi
         return Err(RpcError::method_not_found(&text));
     }
     match method {
-        method::ELICITATION_CREATE => check_elicitation(params),
+        method::ELICITATION_CREATE => check_elicitation(SchemaAuthor::Peer, params),
         method::SAMPLING_CREATE_MESSAGE => check_messages(params),
         _ => Ok(()),
     }

@@ -1,10 +1,11 @@
 //! Compiled schemas.
 
 use super::{
-    Invalid, SchemaError,
+    Invalid, SchemaAuthor, SchemaError,
     bounds::{self, Limits, ValidationCost},
     explain::explain,
-    patterns::{Patterns, TOO_LONG},
+    pattern::Budget,
+    patterns::Patterns,
 };
 use jsonschema::Validator;
 use serde_json::Value;
@@ -17,14 +18,23 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Compiles a schema.
+    /// Compiles a schema of this program.
     ///
     /// # Errors
     ///
     /// If the dialect is unknown, a reference cannot be resolved, the schema is invalid in its
     /// dialect, or it is too complex to be safe.
     pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
-        Self::compile_within(&Limits::USUAL, schema)
+        Self::compile_within(&Limits::USUAL, SchemaAuthor::Own, schema)
+    }
+
+    /// Compiles a schema that a peer sent.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::compile`].
+    pub fn compile_of_peer(schema: &Value) -> Result<Self, SchemaError> {
+        Self::compile_within(&Limits::USUAL, SchemaAuthor::Peer, schema)
     }
 
     /// Compiles a schema that takes at most a few milliseconds to compile, and to validate with.
@@ -32,13 +42,13 @@ impl Schema {
     /// # Errors
     ///
     /// As for [`Self::compile`], with lower limits.
-    pub fn compile_promptly(schema: &Value) -> Result<Self, SchemaError> {
-        Self::compile_within(&Limits::PROMPT, schema)
+    pub fn compile_promptly(author: SchemaAuthor, schema: &Value) -> Result<Self, SchemaError> {
+        Self::compile_within(&Limits::PROMPT, author, schema)
     }
 
-    fn compile_within(limits: &'static Limits, schema: &Value) -> Result<Self, SchemaError> {
+    fn compile_within(limits: &Limits, author: SchemaAuthor, schema: &Value) -> Result<Self, SchemaError> {
         let bounds = ValidationCost::check(limits, schema)?;
-        let patterns = Patterns::of(limits, schema)?;
+        let patterns = Patterns::of(limits, author, schema)?;
         let validator = Box::new(patterns.build(schema)?);
         Ok(Self { validator, patterns, bounds })
     }
@@ -54,6 +64,11 @@ impl Schema {
         self.bounds.is_costly(bytes) || self.patterns.are_costly(bytes)
     }
 
+    /// The patterns of a peer that are not checked.
+    pub fn unchecked_patterns(&self) -> Vec<&str> {
+        self.patterns.unchecked().collect()
+    }
+
     /// Validates a value.
     ///
     /// # Errors
@@ -61,16 +76,19 @@ impl Schema {
     /// If the value does not match; the error names the first few locations.
     pub fn validate(&self, value: &Value) -> Result<(), Invalid> {
         self.bounds.check_value(value)?;
-        let by_names = self.patterns.for_names_of(value)?;
-        let validator = by_names.as_ref().unwrap_or(&self.validator);
-        let is_valid = validator.is_valid(value);
-        if self.patterns.are_given_up() {
-            Err(Invalid::one(TOO_LONG))
-        } else if is_valid {
-            Ok(())
-        } else {
-            Err(explain(validator, self.patterns.schema(), &self.bounds, value))
+        self.patterns.check_names(value)?;
+        self.patterns.renew_budget();
+        let is_valid = self.patterns.is_valid(&self.validator, value);
+        let given_up = |problem: String| Invalid::one(&problem);
+        if let Some(problem) = Budget::problem() {
+            return Err(given_up(problem));
         }
+        if is_valid {
+            return Ok(());
+        }
+        self.patterns.renew_budget();
+        let explained = explain(&self.validator, self.patterns.schema(), &self.bounds, value);
+        Err(Budget::problem().map_or(explained, given_up))
     }
 }
 

@@ -140,6 +140,9 @@ fn describe(error: &ValidationError<'_>, schema: Option<&Value>) -> String {
             }
         }
         Kind::Enum { options } => format!("{found} is not one of {}", choices(options)),
+        Kind::BacktrackLimitExceeded { .. } => {
+            format!("the names in {found} take too long to match with the patterns of \"patternProperties\"")
+        }
         Kind::FalseSchema => format!("{found} is not allowed here"),
         _ => error.masked_with(found).to_string(),
     }

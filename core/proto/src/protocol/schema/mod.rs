@@ -37,6 +37,16 @@ pub use unchecked::Schema;
 
 use serde_json::Value;
 
+/// The author of a schema, who decides how far it is trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SchemaAuthor {
+    /// This program.
+    Own,
+    /// The other side. Its patterns with look-around or back-references are not checked, as unknown
+    /// keywords are not.
+    Peer,
+}
+
 /// Why a schema was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

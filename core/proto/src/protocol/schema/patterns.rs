@@ -1,42 +1,33 @@
 //! The patterns of a schema, for its validator.
 
 use super::{
-    Invalid, SchemaError,
+    Invalid, SchemaAuthor, SchemaError,
     bounds::{Limits, NeverFetch, parts},
-    pattern::{Budget, NO_ROOM, Pattern},
+    pattern::{Budget, MAX_BACKTRACKS, MAX_TEXT, NO_ROOM, Pattern, TOO_LONG},
 };
 use jsonschema::{Keyword, PatternOptions, ValidationError, Validator};
 use serde_json::{Map, Value};
-use std::{
-    collections::{BTreeSet, HashMap},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 /// Number of steps that take a few milliseconds.
 const MAX_CHEAP_STEPS: u64 = 1_000_000;
-/// Maximum number of member names per value that a pattern unsupported by the linear engine may
-/// match.
-const MAX_NAMES: usize = 1_000;
-
-/// The failure of a value that exceeds the budget.
-pub(super) const TOO_LONG: &str = "the patterns of the schema would take too long to match: shorten the strings";
 
 /// The patterns of a schema.
 pub(super) struct Patterns {
     /// The schema, if it has patterns.
     schema: Option<Value>,
+    author: SchemaAuthor,
     compiled: Arc<HashMap<String, Arc<Pattern>>>,
     /// The size left for more patterns.
     room: usize,
-    /// Their total number of steps per byte, at most, or `None` if unknown.
-    weight: Option<u64>,
+    /// Their total number of steps per byte, at most.
+    weight: u64,
     /// The part of it for names of members.
     of_names: u64,
     /// Maximum number of steps of all patterns per value.
     steps: u64,
-    /// Patterns for names that the linear engine does not support; the validator has no other
-    /// engine.
-    beyond: Vec<String>,
+    /// A pattern for names that backtracks.
+    backtracking: Option<Arc<Pattern>>,
 }
 
 impl Patterns {
@@ -44,10 +35,18 @@ impl Patterns {
     ///
     /// # Errors
     /// If they are too large.
-    pub(super) fn of(limits: &Limits, schema: &Value) -> Result<Self, SchemaError> {
-        let (compiled, beyond) = (Arc::default(), Vec::new());
+    pub(super) fn of(limits: &Limits, author: SchemaAuthor, schema: &Value) -> Result<Self, SchemaError> {
         let (steps, room) = (limits.steps, limits.patterns);
-        let mut found = Self { schema: None, compiled, room, weight: Some(0), of_names: 0, steps, beyond };
+        let mut found = Self {
+            schema: None,
+            author,
+            compiled: Arc::default(),
+            room,
+            weight: 0,
+            of_names: 0,
+            steps,
+            backtracking: None,
+        };
         found.collect(schema)?;
         found.schema = (!found.compiled.is_empty()).then(|| schema.clone());
         Ok(found)
@@ -61,28 +60,27 @@ impl Patterns {
         }
         if let Some(Value::Object(named)) = part.get("patternProperties") {
             for pattern in named.keys() {
-                match self.add(pattern)? {
-                    Some((weight, true)) => self.of_names = self.of_names.saturating_add(weight),
-                    Some((_, false)) => self.beyond.push(pattern.clone()),
-                    None => {}
+                if let Some(pattern) = self.add(pattern)? {
+                    self.of_names = self.of_names.saturating_add(pattern.weight());
+                    self.backtracking =
+                        pattern.backtracking().map(|_| Arc::clone(&pattern)).or(self.backtracking.take());
                 }
             }
         }
         parts(part).try_for_each(|inner| self.collect(inner))
     }
 
-    /// Adds a pattern: its weight, and whether the linear engine supports it.
-    fn add(&mut self, pattern: &String) -> Result<Option<(u64, bool)>, SchemaError> {
+    fn add(&mut self, pattern: &String) -> Result<Option<Arc<Pattern>>, SchemaError> {
         if !self.compiled.contains_key(pattern) {
-            match Pattern::compile(pattern, &mut self.room) {
+            match Pattern::compile(pattern, self.author, &mut self.room) {
                 Ok(new) => drop(Arc::make_mut(&mut self.compiled).insert(pattern.clone(), Arc::new(new))),
                 Err(problem) if problem == NO_ROOM => return Err(SchemaError::TooComplex(NO_ROOM)),
                 Err(_) => return Ok(None),
             }
         }
-        let weight = self.compiled[pattern].weight();
-        self.weight = self.weight.zip(weight).map(|(all, weight)| all.saturating_add(weight));
-        Ok(Some((weight.unwrap_or(u64::MAX), self.compiled[pattern].is_linear())))
+        let known = Arc::clone(&self.compiled[pattern]);
+        self.weight = self.weight.saturating_add(known.weight());
+        Ok(Some(known))
     }
 
     /// The schema, if it has patterns.
@@ -90,123 +88,200 @@ impl Patterns {
         self.schema.as_ref()
     }
 
+    /// The patterns that are not checked.
+    pub(super) fn unchecked(&self) -> impl Iterator<Item = &str> {
+        self.compiled.iter().filter(|(_, pattern)| pattern.is_unchecked()).map(|(text, _)| text.as_str())
+    }
+
     /// Returns whether a value of this size may take longer than a few milliseconds.
     pub(super) fn are_costly(&self, bytes: usize) -> bool {
-        self.schema.is_some() && self.weight.is_none_or(|weight| weight.saturating_mul(bytes as u64) > MAX_CHEAP_STEPS)
+        self.weight.saturating_mul(bytes as u64) > MAX_CHEAP_STEPS
     }
 
-    /// Returns whether the last value on this thread exceeded the budget.
-    pub(super) fn are_given_up(&self) -> bool {
-        self.schema.is_some() && Budget::is_exhausted()
+    /// Allows the steps for one check of a value.
+    pub(super) fn renew_budget(&self) {
+        Budget::renew(self.steps);
     }
 
-    /// Builds the validator of the schema. In it, patterns for names that the linear engine does
-    /// not support match nothing.
-    pub(super) fn build(&self, schema: &Value) -> Result<Validator, SchemaError> {
-        if self.beyond.is_empty() {
-            return self.build_as_it_is(schema);
+    /// Refuses names that would take too long to match.
+    pub(super) fn check_names(&self, value: &Value) -> Result<(), Invalid> {
+        if self.of_names == 0 {
+            return Ok(());
         }
-        let nothing = self.beyond.iter().map(|pattern| (&**pattern, r"[^\s\S]".to_owned())).collect();
-        self.build_as_it_is(&renamed(schema, &nothing, &mut 0))
+        let (mut size, mut longest) = (0, "");
+        measure_names(value, &mut size, &mut longest);
+        match &self.backtracking {
+            Some(pattern) if longest.len() > MAX_TEXT => Err(Invalid::one(&pattern.too_long_for(longest))),
+            _ if self.of_names.saturating_mul(size) > self.steps => Err(Invalid::one(TOO_LONG)),
+            _ => Ok(()),
+        }
     }
 
-    fn build_as_it_is(&self, schema: &Value) -> Result<Validator, SchemaError> {
+    /// Returns whether a value is valid, whatever the patterns that are not checked would match.
+    pub(super) fn is_valid(&self, validator: &Validator, value: &Value) -> bool {
+        validator.is_valid(value)
+            || self.unchecked().next().is_some() && Budget::without_unchecked(|| validator.is_valid(value))
+    }
+
+    /// Builds the validator of the schema.
+    pub(super) fn build(&self, schema: &Value) -> Result<Validator, SchemaError> {
         // Another crate may enable fetching through cargo's feature unification, so it is disabled
         // here as well.
         let mut options =
             jsonschema::options().with_retriever(NeverFetch).with_pattern_options(PatternOptions::regex());
+        if self.backtracking.is_some() {
+            options = options.with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(2 * MAX_BACKTRACKS));
+        }
         if !self.compiled.is_empty() {
-            let compiled = Arc::clone(&self.compiled);
+            let (compiled, author) = (Arc::clone(&self.compiled), self.author);
             options = options.with_keyword("pattern", move |_, given, _| {
                 let text = given.as_str().unwrap_or_default();
                 match compiled.get(text).map_or_else(
-                    || Pattern::compile(text, &mut { usize::MAX }).map(Arc::new),
+                    || Pattern::compile(text, author, &mut { usize::MAX }).map(Arc::new),
                     |known| Ok(Arc::clone(known)),
                 ) {
-                    Ok(pattern) => Ok(Box::new(PatternKeyword { text: text.to_owned(), pattern })),
+                    Ok(pattern) => Ok(Box::new(PatternKeyword(pattern))),
                     Err(problem) => Err(ValidationError::schema(format!("the pattern {given}: {problem}"))),
                 }
             });
         }
-        options.build(schema).map_err(SchemaError::from_build)
+        let is_linear = self.backtracking.is_none() && self.unchecked().next().is_none();
+        let built = if is_linear { options.build(schema) } else { options.build(&self.renamed(schema)) };
+        built.map_err(SchemaError::from_build)
     }
 
-    /// Starts a value. Returns a validator for it, if one is needed that knows which of its names
-    /// match patterns unsupported by the linear engine.
-    pub(super) fn for_names_of(&self, value: &Value) -> Result<Option<Validator>, Invalid> {
-        let Some(schema) = &self.schema else { return Ok(None) };
-        Budget::renew(self.steps);
-        if self.of_names == 0 && self.beyond.is_empty() {
-            return Ok(None);
-        }
-        let mut names = BTreeSet::new();
-        let bytes = names_of(value, &mut names);
-        if self.of_names.saturating_mul(bytes) > self.steps {
-            return Err(Invalid::one(TOO_LONG));
-        }
-        let mut matching = HashMap::new();
-        for pattern in &self.beyond {
-            let matches = |name: &&&str| self.compiled[pattern].is_match(name);
-            let found: Vec<_> = names.iter().filter(matches).map(|name| regex::escape(name)).collect();
-            if found.len() > MAX_NAMES {
-                return Err(Invalid::one(TOO_LONG));
+    /// The schema with patterns for names that the validator can match.
+    fn renamed(&self, part: &Value) -> Value {
+        match part {
+            Value::Array(items) => items.iter().map(|item| self.renamed(item)).collect(),
+            Value::Object(members) => {
+                let rename = |(keyword, member): (&String, &Value)| match member {
+                    Value::Object(named) if keyword == "patternProperties" => (keyword.clone(), self.names(named)),
+                    _ => (keyword.clone(), self.renamed(member)),
+                };
+                members.iter().map(rename).collect()
             }
-            if !found.is_empty() {
-                matching.insert(&**pattern, format!("^(?:{})$", found.join("|")));
-            }
+            other => other.clone(),
         }
-        if matching.is_empty() {
-            return Ok(None);
-        }
-        self.build(&renamed(schema, &matching, &mut 0)).map(Some).map_err(|error| Invalid::one(&error.to_string()))
     }
-}
 
-/// Replaces the patterns for names in a schema, and keeps them distinct.
-fn renamed(part: &Value, names: &HashMap<&str, String>, number: &mut usize) -> Value {
-    match part {
-        Value::Array(items) => items.iter().map(|item| renamed(item, names, number)).collect(),
-        Value::Object(members) => {
-            let rename = |(keyword, member): (&String, &Value)| match member {
-                Value::Object(named) if keyword == "patternProperties" => {
-                    let mut patterns = Map::new();
-                    for (pattern, schema) in named {
-                        *number += 1;
-                        let other = names.get(&**pattern).map(|other| format!("{other}(?:){{{number}}}"));
-                        patterns.insert(other.unwrap_or_else(|| pattern.clone()), renamed(schema, names, number));
-                    }
-                    (keyword.clone(), patterns.into())
+    fn names(&self, named: &Map<String, Value>) -> Value {
+        let mut names = Map::new();
+        for (pattern, schema) in named {
+            let known = self.compiled.get(pattern);
+            if known.is_some_and(|known| known.is_unchecked()) {
+                // May match any name.
+                names.insert("(?:)".to_owned(), Value::Bool(true));
+                continue;
+            }
+            let mut name = pattern.clone();
+            if let Some(translated) = known.and_then(|known| known.backtracking()) {
+                // The empty look-ahead keeps the validator from translating the pattern again, and
+                // different patterns from becoming one.
+                name = format!("(?=){translated}");
+                while names.contains_key(&name) {
+                    name.insert_str(0, "(?=)");
                 }
-                _ => (keyword.clone(), renamed(member, names, number)),
-            };
-            members.iter().map(rename).collect()
+            }
+            names.insert(name, self.renamed(schema));
         }
-        other => other.clone(),
+        names.into()
     }
 }
 
-/// Collects the names of members; returns their total size, counting repetitions.
-fn names_of<'a>(value: &'a Value, names: &mut BTreeSet<&'a str>) -> u64 {
-    let mut size = 0;
+/// Measures the names of members: their total size, counting repetitions, and the longest.
+fn measure_names<'a>(value: &'a Value, size: &mut u64, longest: &mut &'a str) {
     for name in value.as_object().into_iter().flat_map(|members| members.keys()) {
-        names.insert(name);
-        size += name.len() as u64;
+        *size += name.len() as u64;
+        if name.len() > longest.len() {
+            *longest = name;
+        }
     }
-    size + parts(value).map(|part| names_of(part, names)).sum::<u64>()
+    parts(value).for_each(|part| measure_names(part, size, longest));
 }
 
 /// The keyword `pattern`.
-struct PatternKeyword {
-    text: String,
-    pattern: Arc<Pattern>,
-}
+struct PatternKeyword(Arc<Pattern>);
 
 impl<'i> Keyword<'i> for PatternKeyword {
     fn validate(&self, value: &'i Value) -> Result<(), ValidationError<'i>> {
-        if self.is_valid(value) { Ok(()) } else { Err(ValidationError::custom(self.text.clone())) }
+        if self.is_valid(value) { Ok(()) } else { Err(ValidationError::custom(self.0.text())) }
     }
 
     fn is_valid(&self, value: &'i Value) -> bool {
-        value.as_str().is_none_or(|text| self.pattern.is_match(text))
+        value.as_str().is_none_or(|text| self.0.is_match(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Schema;
+    use super::*;
+    use serde_json::json;
+
+    fn failure(schema: &Schema, value: &Value) -> String {
+        schema.validate(value).map_or_else(|invalid| invalid.to_string(), |()| String::new())
+    }
+
+    #[test]
+    fn names_may_be_matched_by_backtracking() {
+        let schema = json!({
+            "patternProperties": {
+                r"^(?!x-)\d": {"type": "integer"},
+                "^(?!x-)[0-9]": {"minimum": 1},
+                r"^(a|b)\1$": {"maximum": 9},
+                "^[a-z]{3}$": {"multipleOf": 2},
+            },
+            "additionalProperties": false,
+        });
+        let schema = Schema::compile(&schema).unwrap();
+        for (value, problem) in [
+            (json!({"1": 1, "aa": 9, "abc": 4}), ""),
+            // Both patterns become the same one.
+            (json!({"1": "1"}), "/1: \"1\" is not of type \"integer\""),
+            (json!({"1": 0}), "/1: 0 is less than the minimum of 1"),
+            (json!({"bb": 10}), "/bb: 10 is greater than the maximum of 9"),
+            (json!({"abc": 3}), "/abc: 3 is not a multiple of 2"),
+            (json!({"ab": 1}), "property \"ab\" is not allowed"),
+            (json!({"x-1": 1}), "property \"x-1\" is not allowed"),
+            (json!({"\u{663}": 1}), "property \"\u{663}\" is not allowed"),
+        ] {
+            assert_eq!(failure(&schema, &value), problem, "{value}");
+        }
+        let long = failure(&schema, &json!([{"a".repeat(3_000): 1}]));
+        assert!(long.contains("has 3000 bytes") && long.contains("up to 2048 bytes: shorten"), "{long}");
+    }
+
+    #[test]
+    fn sch_10_names_that_take_too_long_are_refused() {
+        let schema = Schema::compile(&json!({"patternProperties": {r"^(a|a)*\1b": false}})).unwrap();
+        let error = failure(&schema, &json!({"a".repeat(40): 1}));
+        assert!(error.contains("names in an object take too long") && error.contains("patternProperties"), "{error}");
+        assert_eq!(failure(&schema, &json!({"c": 1})), "");
+    }
+
+    #[test]
+    fn what_patterns_of_a_peer_would_match_is_not_decided() {
+        let look = "^(?!a)";
+        for schema in [
+            json!({"properties": {"x": {"pattern": look}}}),
+            json!({"properties": {"x": {"not": {"pattern": look}}}}),
+            json!({"properties": {"x": {"oneOf": [{"pattern": look}, {"pattern": "^[ab]"}]}}}),
+            json!({"properties": {"x": {"if": {"pattern": look}, "then": {"maxLength": 0}}}}),
+            json!({"patternProperties": {look: {"type": "integer"}, "^x": {}}, "additionalProperties": false}),
+        ] {
+            let mut schema = schema;
+            schema["properties"]["n"] = json!({"type": "integer"});
+            let compiled = Schema::compile_of_peer(&schema).unwrap();
+            assert_eq!(compiled.unchecked_patterns(), [look], "{schema}");
+            for x in ["a", "b"] {
+                assert_eq!(failure(&compiled, &json!({"x": x, "n": 1})), "", "{schema}");
+                let wrong = failure(&compiled, &json!({"x": x, "n": "1"}));
+                assert!(wrong.contains("/n: \"1\" is not of type"), "{schema}: {wrong}");
+            }
+        }
+        let linear = Schema::compile_of_peer(&json!({"pattern": "^[ab]$"})).unwrap();
+        assert!(linear.unchecked_patterns().is_empty());
+        assert_eq!(failure(&linear, &json!("c")), "\"c\" does not match \"^[ab]$\"");
     }
 }

@@ -1,6 +1,6 @@
 //! Replaces compiled schemas if the feature `schema-validation` is disabled.
 
-use super::{Invalid, SchemaError};
+use super::{Invalid, SchemaAuthor, SchemaError};
 use serde_json::Value;
 
 /// A JSON Schema that is ignored: the feature `schema-validation` is disabled, and every value is
@@ -23,7 +23,16 @@ impl Schema {
     /// # Errors
     ///
     /// Never, as the feature `schema-validation` is disabled.
-    pub fn compile_promptly(schema: &Value) -> Result<Self, SchemaError> {
+    pub fn compile_of_peer(schema: &Value) -> Result<Self, SchemaError> {
+        Self::compile(schema)
+    }
+
+    /// Accepts any schema.
+    ///
+    /// # Errors
+    ///
+    /// Never, as the feature `schema-validation` is disabled.
+    pub fn compile_promptly(_: SchemaAuthor, schema: &Value) -> Result<Self, SchemaError> {
         Self::compile(schema)
     }
 
@@ -35,6 +44,11 @@ impl Schema {
     /// Always `false`, as nothing is checked.
     pub fn is_costly(&self, _: usize) -> bool {
         false
+    }
+
+    /// Always empty, as nothing is compiled.
+    pub fn unchecked_patterns(&self) -> Vec<&str> {
+        Vec::new()
     }
 
     /// Accepts any value.

@@ -142,14 +142,20 @@ impl ResultSchema {
 
     fn compile(&self) -> Option<Result<Schema, SchemaError>> {
         let schema: Value = serde_json::from_str(self.text.get()).ok()?;
-        match Schema::compile(&schema) {
-            Err(error) if !self.rules.refuse(&error) => {
-                let name = &self.names.0;
+        let compiled = Schema::compile_of_peer(&schema);
+        let name = &self.names.0;
+        match &compiled {
+            Err(error) if !self.rules.refuse(error) => {
                 tracing::warn!(target: "trunkline::client::tools", %error, "{name} is not validated: its output schema is invalid");
-                None
+                return None;
             }
-            compiled => Some(compiled),
+            Ok(schema) if !schema.unchecked_patterns().is_empty() => {
+                let patterns = schema.unchecked_patterns();
+                tracing::warn!(target: "trunkline::client::tools", ?patterns, "{name} is not checked for patterns of its output schema that use look-around or back-references");
+            }
+            _ => {}
         }
+        Some(compiled)
     }
 }
 
@@ -208,7 +214,8 @@ mod tests {
 
     #[tokio::test]
     async fn sch_10_a_hostile_pattern_ends_with_the_deadline_of_the_call() {
-        let hostile = json!({"type": "object", "properties": {"x": {"pattern": r"(?=(a+))\1b"}}});
+        // Each letter may begin the last thousand, so each takes a step in a thousand states.
+        let hostile = json!({"type": "object", "properties": {"x": {"pattern": "^[ab]*a[ab]{1000}c$"}}});
         let text = serde_json::value::to_raw_value(&hostile).unwrap();
         let listed = Arc::new(ResultSchema::of_tool("t", text, SchemaRules::default()));
         for schema in [listed, ResultSchema::expected("tools/call", &hostile).unwrap()] {
@@ -219,5 +226,22 @@ mod tests {
             let error = check.checked_in_turn(TokioRuntime::current(), ClientId::next(), result).await.unwrap_err();
             assert!(matches!(error, ClientError::Timeout(_) | ClientError::InvalidResponse(_)), "{error}");
         }
+    }
+
+    #[test]
+    fn sch_10_patterns_of_a_server_that_backtrack_are_not_checked() {
+        let properties = json!({"x": {"pattern": r"(?=(a+))\1b"}, "n": {"type": "integer"}});
+        let schema = json!({"type": "object", "properties": properties});
+        let text = serde_json::value::to_raw_value(&schema).unwrap();
+        let listed = ResultSchema::of_tool("t", text, SchemaRules::default());
+        let expected = ResultSchema::expected("tools/call", &schema).unwrap();
+        let refused = |schema: &ResultSchema, x: &str, n: Value| {
+            schema.checked(raw(&json!({"content": [], "structuredContent": {"x": x, "n": n}}))).is_err()
+        };
+        for long in ["b".to_owned(), "a".repeat(30_000)] {
+            assert!(!refused(&listed, &long, json!(1)) && refused(&listed, &long, json!("1")));
+            assert!(refused(&expected, &long, json!(1)), "the host's own schema is checked");
+        }
+        assert!(!refused(&expected, "aab", json!(1)));
     }
 }

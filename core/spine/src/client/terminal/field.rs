@@ -5,6 +5,7 @@ use crate::{
     protocol::{
         input::Form,
         model::{Choice, Field},
+        schema::SchemaAuthor,
     },
     runtime::Console,
 };
@@ -113,7 +114,7 @@ impl Entry<'_> {
     /// Validates the value as the form will be validated (ELI-11).
     fn check(&self, value: Value) -> Result<Value, String> {
         let field = serde_json::to_value(self.field).map_err(|error| error.to_string())?;
-        let form = Form::compile(&json!({"type": "object", "properties": {"it": field}}));
+        let form = Form::compile(SchemaAuthor::Peer, &json!({"type": "object", "properties": {"it": field}}));
         let checked = form.map_err(|invalid| invalid.to_string())?.check(&json!({"it": value}));
         checked.map(|()| value).map_err(|invalid| invalid.to_string().replace("/it: ", ""))
     }
