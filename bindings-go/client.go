@@ -38,15 +38,15 @@ type notification struct {
 	params []byte
 }
 
-// Connect connects to a server over HTTP. For this function and the others that connect, later ones of
-// several options take precedence.
+// Connect connects to a server over HTTP. For this function and the others that connect, later ones
+// of several options take precedence.
 //
-// The library sends the requests itself, so there is no place for an [net/http.Client]. Instead of its
-// parts, use the options: Proxy, CA, ClientCertificate and ClientKey for those of its Transport, Headers
-// or OnRequestHeaders for a RoundTripper that sets headers, Auth or OnAccessToken for one that
-// authorizes, Timeout and ConnectTimeout for its Timeout, and a URL such as unix:/run/server.sock to
-// dial a Unix socket; the package telemetry traces requests. The example shows how requests can go
-// through any other RoundTripper.
+// The library sends the requests itself, so there is no place for an [net/http.Client]. Instead of
+// its parts, use the options: Proxy, CA, ClientCertificate and ClientKey for those of its Transport,
+// Headers or OnRequestHeaders for a RoundTripper that sets headers, Auth or OnAccessToken for one
+// that authorizes, Timeout and ConnectTimeout for its Timeout, and a URL such as
+// unix:/run/server.sock to dial a Unix socket; the package telemetry traces requests. The example
+// shows how requests can go through any other RoundTripper.
 func Connect(ctx context.Context, url string, options ...ClientOptions) (*Client, error) {
 	return connect(ctx, merged(options), func(set uintptr) (uintptr, error) { return c.ClientConnectHttp(url, set) })
 }

@@ -527,7 +527,7 @@ func TestZeroValuesAreErrors(t *testing.T) {
 	}
 }
 
-// What is wrong with a server is the error of whatever is done with it first.
+// The error of a server is that of whatever is done with it.
 func TestAServerThatCannotBeMadeSaysSo(t *testing.T) {
 	server, other := trunkline.NewServer("", "1.0.0"), newServer(t)
 	none := func(context.Context, *trunkline.Call, struct{}) (string, error) { return "", nil }

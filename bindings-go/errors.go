@@ -34,8 +34,8 @@ func (e *Error) Error() string { return e.Message }
 // Is reports whether the target is the kind of the error.
 func (e *Error) Is(target error) bool { return target == e.Kind }
 
-// Must returns the value, and panics if there is an error, like [text/template.Must]. Use it in setup
-// code, where an error is a bug in the program.
+// Must returns the value, and panics if there is an error, like [text/template.Must]. Use it in
+// setup code, where an error is a bug in the program.
 func Must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)

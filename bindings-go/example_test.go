@@ -161,8 +161,8 @@ func ExampleServer_Handler() {
 	// {Rome 21.5} <nil>
 }
 
-// A server behind an http.RoundTripper of the program, here one that trusts the certificate of a test.
-// In production, let the proxy listen at a Unix socket, to which other users have no access.
+// A server behind an http.RoundTripper of the program, here one that trusts the certificate of a
+// test. In production, let the proxy listen at a Unix socket, to which other users have no access.
 func ExampleConnect_roundTripper() {
 	ctx := context.Background()
 	server := trunkline.NewServer("weather", "1.0.0")

@@ -212,9 +212,9 @@ const (
 	CategoryPrompts           Category = "prompts"
 )
 
-// AddProvider adds a provider of features of a category that are not registered. List returns a page
-// of descriptors and the next cursor. Get returns what a handler would for the params of the request,
-// or nil if there is no such feature.
+// AddProvider adds a provider of features of a category that are not registered. List returns a
+// page of descriptors and the next cursor. Get returns what a handler would for the params of the
+// request, or nil if there is no such feature.
 func (server *Server) AddProvider(of Category, list func(ctx context.Context, cursor string) (items any, next string, err error), get func(ctx context.Context, call *Call, params json.RawMessage) (any, error)) (*Feature, error) {
 	return server.add("provider", map[string]any{"of": of}, taking(func(ctx context.Context, call *Call, given *struct {
 		List *struct {

@@ -33,8 +33,8 @@ type Server struct {
 // NewServer creates a server. Of several options, later ones take precedence.
 //
 // A name, version or option that is wrong, or a library that cannot be loaded, is the error of the
-// methods of the server and of the functions that take it, as the [os/exec.Cmd] of a missing program
-// fails when it is started: a program has to check that error in any case.
+// methods of the server and of the functions that take it, as the [os/exec.Cmd] of a missing
+// program fails when it is started: a program has to check that error in any case.
 func NewServer(name, version string, options ...ServerOptions) *Server {
 	server := &Server{owner: owner{what: "server"}}
 	server.failure = server.create(name, version, merged(options))
