@@ -57,6 +57,8 @@ enum MountingWebServer {
       var folder = Files.createTempDirectory("tomcat");
       var tomcat = new Tomcat();
       tomcat.setBaseDir(folder.toString());
+      // Otherwise the folder of the first server, which may be gone.
+      System.setProperty("catalina.home", System.getProperty("java.io.tmpdir"));
       // Servers of one process need different names in JMX.
       tomcat.getEngine().setName("Tomcat-" + folder.getFileName());
       tomcat.setPort(0);
