@@ -157,7 +157,7 @@ pub use trunkline_testing as testing;
 pub mod client {
     pub use trunkline_core::client::*;
     #[doc(inline)]
-    pub use trunkline_gateway::{ClientGroup, GroupServer, GroupServerState, NamedServer};
+    pub use trunkline_gateway::group::*;
 }
 
 /// Items for `trunkline-bridge`, from all crates.

@@ -5,10 +5,10 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod group;
+pub mod group;
 #[cfg(feature = "server")]
 mod proxy;
 
-pub use group::{ClientGroup, GroupServer, GroupServerState, NamedServer};
+pub use group::ClientGroup;
 #[cfg(feature = "server")]
 pub use proxy::{ProxyDefinition, ProxyOptions};

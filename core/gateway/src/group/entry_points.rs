@@ -41,7 +41,9 @@ impl ClientGroup {
     /// error.
     ///
     /// # Errors
-    /// If there is a server of that name, or as for [`Client::connect`](trunkline_core::Client::connect).
+    /// If there is a server of that name, or as for [`Client::connect`].
+    ///
+    /// [`Client::connect`]: trunkline_core::Client::connect
     pub async fn add_server(&self, name: &str, target: impl Into<Target>) -> Result<(), ClientError> {
         let server = target.into().into_group_target(&self.options(), self.runtime())?;
         self.add_target(name, server).await

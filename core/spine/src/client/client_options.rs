@@ -216,6 +216,7 @@ impl JsonForm<Implementation> for Info {
 pub type ProgressHook = Arc<dyn Fn(&RawJson) + Send + Sync>;
 
 /// Passes on a progress notification: the progress, the total, and a message for people.
+#[doc(hidden)]
 pub fn report_progress(params: &RawJson, report: impl FnOnce(f64, Option<f64>, Option<&str>)) -> Result<(), String> {
     let Progress { progress, total, message, .. } = readable(params)?;
     report(progress, total, message.as_deref());

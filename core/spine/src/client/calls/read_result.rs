@@ -28,6 +28,7 @@ pub(super) fn read_page<T: DeserializeOwned + Described>(list: &str, page: &RawJ
 
 /// Parses a result or parameters. Numbers that are too large for the types of their members are
 /// read as the largest ones.
+#[doc(hidden)]
 pub fn readable<T: DeserializeOwned + Described>(json: &RawJson) -> Result<T, String> {
     json.read().or_else(|problem| {
         let held = json.parse().ok().map(|written| held(T::TYPE, written));

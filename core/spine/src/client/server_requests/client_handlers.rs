@@ -76,6 +76,7 @@ pub type SampleRequest = ServerRequest<CreateMessageParams>;
 pub type RequestHandler = Arc<dyn Fn(ServerRequest<RawJson>) -> BoxedTask<Result<RawJson, RpcError>> + Send + Sync>;
 
 /// Handles requests of any method.
+#[doc(hidden)]
 pub type PassingHandler = Arc<dyn Fn(&str, RawJson) -> BoxedTask<Result<RawJson, RpcError>> + Send + Sync>;
 
 type NotificationHandler = Arc<dyn Fn(&str, Option<&RawJson>) + Send + Sync>;

@@ -9,6 +9,7 @@ use crate::{
 use std::sync::{Arc, Weak};
 
 /// One observer; dropping it stops the observation.
+#[doc(hidden)]
 pub struct Observation {
     client: Weak<ClientInner>,
     events: Arc<dyn ClientEvents>,
@@ -18,6 +19,7 @@ pub struct Observation {
 
 impl Client {
     /// Also reports to `events`, until the observation is dropped.
+    #[doc(hidden)]
     pub fn observe(&self, events: Arc<dyn ClientEvents>) -> Observation {
         self.inner.host.observers.lock().push(Arc::clone(&events));
         Observation { client: Arc::downgrade(&self.inner), events, lists: None }
@@ -28,6 +30,7 @@ impl Client {
     ///
     /// # Errors
     /// If the client is closed.
+    #[doc(hidden)]
     pub async fn observe_lists(&self, events: Arc<dyn ClientEvents>) -> Result<Observation, ClientError> {
         let inner = &self.inner;
         inner.check_open()?;

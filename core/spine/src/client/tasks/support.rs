@@ -38,6 +38,7 @@ pub(in crate::client) fn needs_task(form: TaskForm, error: &RpcError) -> bool {
 }
 
 /// Returns whether a server refused a call because it must be a task of the extension (TKX-05).
+#[doc(hidden)]
 pub fn requires_extension(error: &RpcError) -> bool {
     let required = error.data.as_ref().and_then(|data| data.get("requiredCapabilities"));
     error.code == code::MISSING_CLIENT_CAPABILITY && required.is_some_and(|required| extension::TASKS.is_in(required))

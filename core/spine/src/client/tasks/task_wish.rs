@@ -22,6 +22,7 @@ pub(super) struct TaskTaker {
 }
 
 /// The client on whose behalf a call is made, for example the caller of a proxy.
+#[doc(hidden)]
 pub struct OtherClient {
     /// The client as the server sees it.
     pub seen: Arc<OnBehalf>,
