@@ -1,6 +1,8 @@
 //! The actions of signals.
 
+#[cfg(target_vendor = "apple")]
 use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 #[cfg(unix)]
 use libc::{SIG_DFL, SIG_IGN, SIGPIPE, c_int, sighandler_t};
@@ -8,13 +10,15 @@ use libc::{SIG_DFL, SIG_IGN, SIGPIPE, c_int, sighandler_t};
 /// Ignores SIGPIPE, once, unless the program has set its own action: a disconnecting peer must not
 /// end the process, as with Rust, Python and Node.js.
 pub(crate) fn ignore_sigpipe() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
+    static IS_DONE: AtomicBool = AtomicBool::new(false);
+    // Not a `Once`: a child of a fork would wait for a thread that it does not have.
+    if !IS_DONE.load(Ordering::Acquire) {
         #[cfg(unix)]
         if handler_of(SIGPIPE) == Some(SIG_DFL) {
             set_handler(SIGPIPE, SIG_IGN, 0);
         }
-    });
+        IS_DONE.store(true, Ordering::Release);
+    }
 }
 
 /// Runs a function that may start threads of the library, which inherit a mask that blocks SIGPIPE:

@@ -2,8 +2,8 @@
 
 use crate::{LogRecord, events::queue::EventQueue, message::LogLevel, process::log_scope::current_queue};
 use std::sync::{
-    Arc, Once, Weak,
-    atomic::{AtomicU8, Ordering},
+    Arc, Weak,
+    atomic::{AtomicBool, AtomicU8, Ordering},
 };
 use tracing::{Level, Metadata, Subscriber, span};
 use trunkline::bridge_support::{LogText, Mutex};
@@ -14,11 +14,13 @@ static QUEUES: Mutex<Vec<Weak<EventQueue>>> = Mutex::new(Vec::new());
 /// Routes the library's log records to ports: each to the port it concerns, and any other to a port
 /// that is being drained. A process with its own tracing subscriber keeps it.
 pub(crate) fn attach(queue: Weak<EventQueue>) {
-    static INSTALL: Once = Once::new();
-    INSTALL.call_once(|| {
+    static IS_INSTALLED: AtomicBool = AtomicBool::new(false);
+    // Not a `Once`: a child of a fork would wait for a thread that it does not have.
+    if !IS_INSTALLED.load(Ordering::Acquire) {
         // An error means that another subscriber is installed, which then gets the records.
         let _ = tracing::subscriber::set_global_default(ToPorts);
-    });
+        IS_INSTALLED.store(true, Ordering::Release);
+    }
     let mut queues = QUEUES.lock();
     queues.retain(|queue| queue.strong_count() > 0);
     queues.push(queue);
