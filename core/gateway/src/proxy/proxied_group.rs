@@ -5,9 +5,9 @@ use crate::group::{ClientGroup, GroupMember};
 use std::sync::{Arc, Weak};
 use trunkline_core::{
     client::ClientEvents,
-    extension::{Category, Observation, sync::Mutex},
+    extension::{Observation, sync::Mutex},
     protocol::{RawJson, method},
-    server::{FeatureHandle, RegisterError, Server},
+    server::{Category, FeatureHandle, RegisterError, Server},
 };
 
 /// A group mounted on a server. The servers of the group are mounted on an inner server.

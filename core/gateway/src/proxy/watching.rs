@@ -11,10 +11,10 @@ use std::{
 };
 use trunkline_core::{
     client::{Client, Subscription},
-    extension::{Category, WeakServer, composition::names, counts::Counts, on_drop::OnDrop, race, sync::Mutex},
+    extension::{WeakServer, composition::names, counts::Counts, on_drop::OnDrop, race, sync::Mutex},
     protocol::{RpcError, model::ChangeKind},
     runtime::BoxedTask,
-    server::Server,
+    server::{Category, Server},
 };
 use trunkline_proto::engine::later;
 
