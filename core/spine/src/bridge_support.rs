@@ -13,7 +13,7 @@ pub use trunkline_proto::{described, json_names, options};
 pub use crate::client::skill_file_uri;
 pub use crate::client::{
     ClientCall,
-    calls::{reply_to::ReplyTo, result_schema::ResultSchema},
+    state::{reply_to::ReplyTo, result_schema::ResultSchema},
     telemetry::{call_operation::end_of, observed_opening::opening_start},
 };
 pub use crate::server::LifespanFunctions;

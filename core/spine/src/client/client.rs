@@ -2,7 +2,7 @@
 
 use super::{
     ClientError, ClientEvents, ClientHandlers, ClientId, ClientOptions, Connector, LinkFailure, ServerDescription,
-    inner::ClientInner, server_requests::roots::check_roots,
+    inner::ClientInner, roots::check_roots,
 };
 use crate::{
     engine::RevisionChoice,
@@ -16,7 +16,7 @@ use crate::{
 use once_cell::race::OnceBox;
 use serde_json::Value;
 use std::{
-    sync::{Arc, atomic::Ordering},
+    sync::{Arc, Weak, atomic::Ordering},
     time::Duration,
 };
 
@@ -262,4 +262,9 @@ fn missing(needed: &Value, declared: &Value) -> Option<String> {
         None => Some(name.clone()),
         Some(there) => missing(value, there).map(|rest| format!("{name}.{rest}")),
     })
+}
+
+/// The client, unless it was dropped.
+pub(in crate::client) fn upgraded(client: &Weak<ClientInner>) -> Result<Client, ClientError> {
+    client.upgrade().map(|inner| Client { inner }).ok_or(ClientError::Closed)
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Client, ClientHandlers, ClientOptions, ElicitRequest, ElicitUrlRequest, HandlerError, SampleRequest,
-    server_requests::client_handlers::answering_handlers,
+    client_handlers::answering_handlers,
 };
 use crate::protocol::model::{CreateMessageResult, ElicitResult, ElicitationComplete, LogMessage, Root, Task};
 use std::future::Future;

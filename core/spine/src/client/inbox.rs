@@ -2,17 +2,16 @@
 
 use super::{
     ClientError, Inbox, LinkFailure,
-    calls::{
-        client_call::Awaited,
-        known_tools::ToolFacts,
+    inner::ClientInner,
+    reading::{
         odd_params::{mend_request, usable_notification},
         odd_results::usable,
         odd_value::Fault,
-        result_schema::SchemaRules,
+        task_form::unified,
     },
-    inner::ClientInner,
-    response_cache::with_valid_time,
-    tasks::task_form::unified,
+    state::{
+        client_call::Awaited, known_tools::ToolFacts, response_cache::with_valid_time, result_schema::SchemaRules,
+    },
 };
 use crate::{
     engine::{Answer, ClientReceived},

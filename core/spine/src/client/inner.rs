@@ -3,14 +3,19 @@
 use super::{
     ClientError, ClientEvents, ClientId, ClientOptions, Connector, Link, LinkFailure, LinkMessage, LocalCaller,
     RequestOptions, ServerDescription,
-    calls::{client_call::Awaited, known_tools::KnownTools},
-    opening::{pauses::Pauses, reconnecting::Reconnecting},
-    response_cache::ResponseCache,
-    server_requests::host::{HandledEvents, Host},
-    subscription::open_subscriptions::Subscriptions,
-    tasks::{client_task_table::ClientTaskTable, support::TaskForm},
+    state::{
+        client_call::Awaited,
+        client_task_table::ClientTaskTable,
+        host::{HandledEvents, Host},
+        known_tools::KnownTools,
+        open_subscriptions::Subscriptions,
+        pauses::Pauses,
+        reconnecting::Reconnecting,
+        response_cache::ResponseCache,
+        support::TaskForm,
+        timer::Timer,
+    },
     telemetry::observed_opening::ObservedOpening,
-    timer::Timer,
 };
 use crate::{
     cause::Cause,

@@ -5,38 +5,45 @@ pub(crate) mod calls;
 mod client;
 mod client_builder;
 mod client_error;
+mod client_handlers;
 mod client_options;
 pub(crate) mod config;
+mod continuing;
 mod error_kinds;
 mod events;
 mod group_target;
+mod handler_error;
 mod inbox;
 mod inner;
+mod input_required;
 mod link;
 mod link_failure;
+mod observed_client;
 mod opening;
+mod reading;
 mod resource_uris;
-mod response_cache;
+mod roots;
 mod server_requests;
+pub(crate) mod state;
 mod subscription;
 mod tasks;
 pub(crate) mod telemetry;
 mod terminal;
-mod timer;
 
 pub use crate::engine::NegotiationError;
-pub use calls::client_call::ClientCall;
-pub use calls::input_required::{InputRequest, InputRequired, InputResponses};
 #[cfg(feature = "skills")]
 pub use calls::loaded_skills::LoadedSkill;
 #[cfg(all(feature = "bridge", feature = "skills"))]
 #[doc(hidden)]
 pub use calls::loaded_skills::skill_file_uri;
-#[doc(hidden)]
-pub use calls::read_result::readable;
 pub use client::Client;
 pub use client_builder::ClientBuilder;
 pub use client_error::ClientError;
+#[doc(hidden)]
+pub use client_handlers::PassingHandler;
+pub use client_handlers::{
+    ClientHandlers, ElicitRequest, ElicitUrlRequest, RequestHandler, SampleRequest, ServerRequest,
+};
 #[doc(hidden)]
 pub use client_options::report_progress;
 pub use client_options::{ClientOptions, ProgressHook, RequestOptions};
@@ -44,18 +51,17 @@ pub use config::{ConfigError, ServerDefaults, ServerEntry, ServersConfig};
 pub use error_kinds::ErrorKind;
 pub use events::ClientEvents;
 pub use group_target::GroupTarget;
+pub use handler_error::HandlerError;
+pub use input_required::{InputRequest, InputRequired, InputResponses};
 pub use link::{ClientId, Connector, Inbox, Link, LinkMessage, LocalCaller, RequestHead};
 pub use link_failure::{LinkFailure, ProcessExit};
-pub use opening::server_description::ServerDescription;
 #[doc(hidden)]
-pub use server_requests::client_handlers::PassingHandler;
-pub use server_requests::client_handlers::{
-    ClientHandlers, ElicitRequest, ElicitUrlRequest, RequestHandler, SampleRequest, ServerRequest,
-};
-pub use server_requests::handler_error::HandlerError;
+pub use reading::read_result::readable;
 #[doc(hidden)]
 pub use server_requests::observation::Observation;
+pub use state::client_call::ClientCall;
+pub use state::server_description::ServerDescription;
+#[doc(hidden)]
+pub use state::{support::requires_extension, task_wish::OtherClient};
 pub use subscription::Subscription;
 pub use tasks::ClientTask;
-#[doc(hidden)]
-pub use tasks::{OtherClient, requires_extension};

@@ -1,11 +1,13 @@
 //! Reply receivers that validate the result against a schema of the host.
 
-use super::{
-    reply_to::ReplyTo,
-    result_schema::{ResultCheck, ResultSchema},
-};
 use crate::{
-    client::{Client, ClientError, ClientId, RequestOptions},
+    client::{
+        Client, ClientError, ClientId, RequestOptions,
+        state::{
+            reply_to::ReplyTo,
+            result_schema::{ResultCheck, ResultSchema},
+        },
+    },
     protocol::{RawJson, envelope::Notification},
     runtime::Runtime,
 };

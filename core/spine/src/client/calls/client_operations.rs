@@ -1,8 +1,10 @@
 //! Client operations, generated from the rows of `client_operations!`.
 
-use super::read_result::{read, read_page};
 use crate::{
-    client::{Client, ClientError, RequestOptions},
+    client::{
+        Client, ClientError, RequestOptions,
+        reading::read_result::{read, read_page},
+    },
     protocol::{
         RawJson,
         method::{self, Method},

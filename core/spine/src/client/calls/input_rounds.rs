@@ -1,12 +1,10 @@
 //! Rounds of input: the host's handlers answer, and the call is repeated.
 
-use super::{
-    client_call::ClientCall,
-    continuing::{ContinuedCall, upgraded},
-    input_required::{InputRequired, InputResponses},
-};
 use crate::{
-    client::{ClientError, inner::ClientInner, server_requests::answering::Unanswered},
+    client::{
+        ClientCall, ClientError, InputRequired, InputResponses, client::upgraded, inner::ClientInner,
+        server_requests::answering::Unanswered, state::client_call::ContinuedCall,
+    },
     protocol::{RawJson, input::check_received},
     race::{all, unless},
 };

@@ -1,11 +1,8 @@
 //! Client calls for prompts and completion.
 
-use super::{
-    read_result::read,
-    tool_calls::{call_params, invalid},
-};
+use super::tool_calls::{call_params, invalid};
 use crate::{
-    client::{Client, ClientError, RequestOptions},
+    client::{Client, ClientError, RequestOptions, reading::read_result::read},
     protocol::{
         method,
         model::{CompleteArgument, Completion, CompletionReference, GetPromptResult},

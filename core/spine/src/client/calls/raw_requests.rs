@@ -1,11 +1,15 @@
 //! Requests by method name.
 
-use super::{
-    client_call::{ClientCall, Flight, RequestParts},
-    reply_to::{CallReceiver, ReplyTo},
-};
 use crate::{
-    client::{Client, ClientError, RequestOptions, inner::ClientInner, response_cache::CacheKey},
+    client::{
+        Client, ClientError, RequestOptions,
+        inner::ClientInner,
+        state::{
+            client_call::{ClientCall, Flight, RequestParts},
+            reply_to::{CallReceiver, ReplyTo},
+            response_cache::CacheKey,
+        },
+    },
     engine::{OnBehalf, RequestExtras},
     on_drop::OnDrop,
     protocol::{RawJson, RevisionFeature, members::members, method, model::LoggingLevel},
@@ -204,7 +208,7 @@ impl ClientInner {
     }
 
     /// The authorization context of the next request, if known.
-    pub(super) fn auth_context(&self) -> Option<u64> {
+    pub(in crate::client) fn auth_context(&self) -> Option<u64> {
         self.options.auth.as_ref().map_or(Some(0), |auth| auth.context())
     }
 }

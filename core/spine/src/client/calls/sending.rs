@@ -1,25 +1,30 @@
 //! Sends the requests of a call.
 
-use super::{
-    client_call::{Awaited, CheckableAnswer, ClientCall, Flight, OwnedRequest, RepeatableCall, RequestParts},
-    result_schema::ResultCheck,
-};
+use super::whole_lists::with_member;
 use crate::{
     client::{
         Client, ClientError, LinkMessage, RequestHead, RequestOptions,
         inner::ClientInner,
-        tasks::{calling::with_task, task_wish::TaskWish},
+        state::{
+            client_call::{
+                Awaited, CheckableAnswer, ClientCall, Flight, OwnedRequest, RepeatableCall, RequestParts, tool_of,
+            },
+            result_schema::ResultCheck,
+            support::TaskForm,
+            task_wish::TaskWish,
+        },
     },
     engine::{MethodCall, RequestExtras},
     protocol::{
         Era, RawJson, Revision, RevisionFeature,
         method::{self, MessageKind, Method, Sender},
+        model::TaskSupport,
     },
     runtime::Promise,
     wire_log::Direction,
 };
-use serde_json::value::RawValue;
-use std::{collections::BTreeMap, sync::Arc};
+use serde_json::{json, value::RawValue};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 impl ClientInner {
     pub(in crate::client) fn parts<'a>(
@@ -143,6 +148,25 @@ impl Client {
         *flight = Flight::Sent(id);
         Ok(())
     }
+
+    pub(in crate::client) fn task_form(&self) -> Option<TaskForm> {
+        let server = self.inner.server.get()?;
+        *self.inner.task_form.get_or_init(|| TaskForm::of(server))
+    }
+
+    /// The task request of a call whose caller waits for the result, on a connection whose calls
+    /// may become tasks.
+    pub(in crate::client) fn task_wish(&self, request: RequestParts<'_>, is_own: bool) -> Option<TaskWish> {
+        let form = self.task_form().filter(|_| request.method == method::TOOLS_CALL)?;
+        // TSK-06
+        let as_task = form == TaskForm::Core && self.needs_task(request.params);
+        (is_own || as_task).then_some(TaskWish { form, as_task, taker: None })
+    }
+
+    /// Returns whether a tool can only be called as a task.
+    fn needs_task(&self, params: Option<&RawJson>) -> bool {
+        tool_of(params).is_some_and(|tool| self.inner.known_tools.task_support(&tool) == Some(TaskSupport::Required))
+    }
 }
 
 /// The era without `ping` uses discovery as its liveness check (docs/versions.md, 2.5).
@@ -166,4 +190,10 @@ fn subject(RequestParts { method, row, params, .. }: RequestParts<'_>) -> Result
         return Err(ClientError::Invalid(format!("{method}: the arguments of {name:?} must be an object")));
     }
     Ok(name)
+}
+
+/// The parameters of a call that requests a task (2025-11-25).
+pub(in crate::client) fn with_task(params: Option<&RawJson>, ttl: Option<Duration>) -> Result<RawJson, ClientError> {
+    let ttl = ttl.map(|ttl| u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX));
+    with_member(params, "task", &ttl.map_or_else(|| json!({}), |ttl| json!({"ttl": ttl})))
 }

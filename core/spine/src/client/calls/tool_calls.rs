@@ -1,8 +1,7 @@
 //! Client calls for tools.
 
-use super::read_result::read;
 use crate::{
-    client::{Client, ClientError, RequestOptions, report_progress},
+    client::{Client, ClientError, RequestOptions, reading::read_result::read, report_progress},
     protocol::{RawJson, method, model::CallToolResult},
 };
 use serde::Serialize;

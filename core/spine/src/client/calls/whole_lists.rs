@@ -1,11 +1,10 @@
 //! Fetches all pages of a list (PAG-04).
 
-use super::{
-    client_call::ClientCall,
-    reply_to::{CallReceiver, ReplyTo},
-};
 use crate::{
-    client::{Client, ClientError, ProgressHook, RequestOptions},
+    client::{
+        Client, ClientCall, ClientError, ProgressHook, RequestOptions,
+        state::reply_to::{CallReceiver, ReplyTo},
+    },
     engine::later,
     protocol::{RawJson, RevisionFeature, error::code, method::Method},
     race::unless,

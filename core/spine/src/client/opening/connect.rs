@@ -1,14 +1,13 @@
 //! Opening a conversation: connect, negotiate, set up.
 
-use super::server_description::ServerDescription;
 use crate::{
     client::{
         Client, ClientCall, ClientError, ClientEvents, ClientOptions, Connector, ErrorKind, LinkFailure, LinkMessage,
-        RequestHead, RequestOptions,
-        calls::{client_call::Awaited, reply_to::CallReceiver},
+        RequestHead, RequestOptions, ServerDescription,
         inbox::ClientInbox,
         inner::ClientInner,
-        server_requests::roots::check_roots,
+        roots::check_roots,
+        state::{client_call::Awaited, reply_to::CallReceiver},
     },
     client_auth::ClientAuth,
     engine::{

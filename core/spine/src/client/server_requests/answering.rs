@@ -1,8 +1,7 @@
 //! Dispatches requests from servers to the host's handlers, and validates their results.
 
-use super::client_handlers::{PassingHandler, ServerRequest};
 use crate::{
-    client::inner::ClientInner,
+    client::{PassingHandler, ServerRequest, inner::ClientInner},
     engine::{IncomingRequest, later},
     protocol::{
         RawJson, RequestId, Revision, RpcError,

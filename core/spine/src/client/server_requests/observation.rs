@@ -1,9 +1,7 @@
 //! Lets groups and proxies observe the events of a client.
 
 use crate::{
-    client::{
-        Client, ClientError, ClientEvents, inner::ClientInner, subscription::open_subscriptions::SubscriptionEntry,
-    },
+    client::{Client, ClientError, ClientEvents, inner::ClientInner, state::open_subscriptions::SubscriptionEntry},
     protocol::Era,
 };
 use std::sync::{Arc, Weak};

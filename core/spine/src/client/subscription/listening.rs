@@ -1,12 +1,14 @@
 //! `subscriptions/listen` (modern era): one stream per subscription, reopened when it is lost.
 
-use super::open_subscriptions::{ChangeReceiver, SubscriptionEntry};
 use crate::{
     backoff::Backoff,
     client::{
         Client, ClientCall, ClientError, ClientEvents, ErrorKind, RequestOptions, ServerDescription,
-        calls::reply_to::{CallReceiver, ReplyTo},
         inner::ClientInner,
+        state::{
+            open_subscriptions::{ChangeReceiver, SubscriptionEntry},
+            reply_to::{CallReceiver, ReplyTo},
+        },
     },
     engine::{RequestExtras, later},
     protocol::{

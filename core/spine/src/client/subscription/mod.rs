@@ -1,21 +1,24 @@
 //! Subscriptions: one call on every revision.
 
-mod changes;
 mod listening;
-pub(super) mod open_subscriptions;
 mod resource_subscriptions;
 
 use crate::{
-    client::{Client, ClientError, inner::ClientInner},
+    client::{
+        Client, ClientError,
+        inner::ClientInner,
+        state::{
+            changes::Changes,
+            open_subscriptions::{ChangeReceiver, SubscriptionEntry},
+        },
+    },
     protocol::{
         Era,
         model::{Change, SubscriptionFilter},
     },
 };
-use changes::Changes;
 use futures_core::Stream;
 use listening::may_pass;
-use open_subscriptions::{ChangeReceiver, SubscriptionEntry};
 use std::{
     collections::BTreeSet,
     fmt::{self, Debug, Formatter},

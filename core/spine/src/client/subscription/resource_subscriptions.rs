@@ -1,12 +1,9 @@
 //! `resources/subscribe` and `resources/unsubscribe` (the legacy era): one of each per URI, however
 //! many subscriptions name it.
 
-use super::{
-    listening::{BACKOFF, may_pass},
-    open_subscriptions::SubscriptionEntry,
-};
+use super::listening::{BACKOFF, may_pass};
 use crate::{
-    client::{Client, ClientError, RequestOptions, inner::ClientInner},
+    client::{Client, ClientError, RequestOptions, inner::ClientInner, state::open_subscriptions::SubscriptionEntry},
     engine::later,
     protocol::{RawJson, method},
     runtime::Promise,

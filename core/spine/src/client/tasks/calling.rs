@@ -1,49 +1,23 @@
 //! Tool calls that become tasks: because the caller wants a task, or because the server turns a
 //! call into one while the caller waits for the result (TKX-52).
 
-use super::{
-    client_task::ClientTask,
-    following::Following,
-    support::TaskForm,
-    task_form::{created_task, read_task},
-    task_input::TaskInput,
-    task_wish::TaskWish,
-};
+use super::{client_task::ClientTask, following::Following, task_input::TaskInput};
 use crate::{
     client::{
         Client, ClientCall, ClientError, RequestOptions,
-        calls::{
-            client_call::{Awaited, Flight, RequestParts, ServerAnswer, tool_of},
-            continuing::ContinuedCall,
-            whole_lists::with_member,
-        },
+        calls::sending::with_task,
         inner::ClientInner,
+        reading::task_form::{created_task, read_task},
+        state::{
+            client_call::{Awaited, ContinuedCall, Flight, ServerAnswer, tool_of},
+            support::TaskForm,
+        },
     },
     protocol::{RawJson, RequestId, RpcError, method, model::TaskSupport},
 };
-use serde_json::json;
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 impl Client {
-    pub(in crate::client) fn task_form(&self) -> Option<TaskForm> {
-        let server = self.inner.server.get()?;
-        *self.inner.task_form.get_or_init(|| TaskForm::of(server))
-    }
-
-    /// The task request of a call whose caller waits for the result, on a connection whose calls
-    /// may become tasks.
-    pub(in crate::client) fn task_wish(&self, request: RequestParts<'_>, is_own: bool) -> Option<TaskWish> {
-        let form = self.task_form().filter(|_| request.method == method::TOOLS_CALL)?;
-        // TSK-06
-        let as_task = form == TaskForm::Core && self.needs_task(request.params);
-        (is_own || as_task).then_some(TaskWish { form, as_task, taker: None })
-    }
-
-    /// Returns whether a tool can only be called as a task.
-    fn needs_task(&self, params: Option<&RawJson>) -> bool {
-        tool_of(params).is_some_and(|tool| self.inner.known_tools.task_support(&tool) == Some(TaskSupport::Required))
-    }
-
     /// Returns whether calls of a tool may run as tasks, on a server where the client requests them
     /// (2025-11-25).
     #[doc(hidden)]
@@ -64,14 +38,6 @@ impl Client {
 }
 
 impl ClientCall {
-    pub(in crate::client) fn task_form(&self) -> Option<TaskForm> {
-        self.task_wish().map(|task| task.form)
-    }
-
-    pub(super) fn task_wish(&self) -> Option<&TaskWish> {
-        self.repeatable.as_ref()?.task.as_ref()
-    }
-
     /// Returns whether a result is the requested task (TSK-08).
     pub(in crate::client) fn is_core_task(&self, call: &ContinuedCall, result: &RawJson) -> bool {
         call.as_task && self.task_form() == Some(TaskForm::Core) && created_task(result).is_some()
@@ -182,10 +148,4 @@ impl ClientInner {
             self.cancel_task(&task.task_id);
         }
     }
-}
-
-/// The parameters of a call that requests a task (2025-11-25).
-pub(in crate::client) fn with_task(params: Option<&RawJson>, ttl: Option<Duration>) -> Result<RawJson, ClientError> {
-    let ttl = ttl.map(|ttl| u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX));
-    with_member(params, "task", &ttl.map_or_else(|| json!({}), |ttl| json!({"ttl": ttl})))
 }

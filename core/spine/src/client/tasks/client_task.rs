@@ -2,14 +2,16 @@
 
 use super::{
     following::{Following, task_params, unknown},
-    task_form::read_task,
     task_input::TaskInput,
-    task_state::{Handle, StateCursor},
 };
 use crate::{
     client::{
         Client, ClientError, InputResponses, RequestOptions,
-        calls::{read_result::read, result_schema::ResultSchema},
+        reading::{read_result::read, task_form::read_task},
+        state::{
+            result_schema::ResultSchema,
+            task_state::{Handle, StateCursor},
+        },
     },
     engine::later,
     protocol::{

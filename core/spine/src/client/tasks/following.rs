@@ -1,14 +1,16 @@
 //! Follows a task to its end: polls, provides input, and fetches the result.
 
-use super::{
-    support::TaskForm,
-    task_form::read_task,
-    task_input::{Answering, TaskAnswers, TaskInput},
-    task_state::{ClientTaskState, Handle},
-};
+use super::task_input::{Answering, TaskAnswers, TaskInput};
 use crate::{
     backoff::Backoff,
-    client::{Client, ClientError, ErrorKind, InputRequired, RequestOptions, calls::odd_results::usable},
+    client::{
+        Client, ClientError, ErrorKind, InputRequired, RequestOptions,
+        reading::{odd_results::usable, task_form::read_task},
+        state::{
+            support::TaskForm,
+            task_state::{ClientTaskState, Handle},
+        },
+    },
     engine::later,
     protocol::{
         RawJson, RequestId, RpcError,

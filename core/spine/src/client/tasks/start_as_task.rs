@@ -1,15 +1,16 @@
 //! Starting tool calls as tasks.
 
-use super::{
-    client_task::ClientTask,
-    support::TaskForm,
-    task_state::{ClientTaskState, Handle},
-    task_wish::{OtherClient, TaskTaker, TaskWish},
-};
+use super::client_task::ClientTask;
 use crate::{
     client::{
         Client, ClientCall, ClientError, RequestOptions,
-        calls::{reply_to::CallReceiver, tool_calls::call_params},
+        calls::tool_calls::call_params,
+        state::{
+            reply_to::CallReceiver,
+            support::TaskForm,
+            task_state::{ClientTaskState, Handle},
+            task_wish::{OtherClient, TaskTaker, TaskWish},
+        },
     },
     engine::RequestExtras,
     protocol::{RawJson, method, model::TaskSupport},

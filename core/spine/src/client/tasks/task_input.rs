@@ -1,11 +1,11 @@
 //! Input for tasks (extension): each request is answered once.
 
-use super::task_wish::OtherClient;
 use crate::{
     client::{
         ClientError, InputRequired, RequestOptions,
         calls::input_rounds::{check, no_input},
         inner::ClientInner,
+        state::task_wish::OtherClient,
     },
     protocol::{RawJson, model::JsonObject},
     race::all,

@@ -57,7 +57,7 @@ fn ask<P: Send + 'static>(
 mod tests {
     use super::*;
     use crate::{
-        client::server_requests::client_handlers::{ElicitRequest, ElicitUrlRequest},
+        client::{ElicitRequest, ElicitUrlRequest},
         protocol::model::{ElicitFormParams, ElicitUrlParams, Field, FormSchema, Implementation},
     };
     use serde_json::{Value, json};

@@ -2,9 +2,8 @@
 //! ([`odd_results`](super::odd_results)). One that cannot be used is refused, or dropped with a
 //! warning.
 
-use super::{odd_results::mended_params, odd_value::Fault};
+use super::{odd_results::mended_params, odd_value::Fault, task_form::read_task};
 use crate::{
-    client::tasks::task_form::read_task,
     composition::rewriting::ObjectMembers,
     protocol::{
         RawJson,

@@ -17,7 +17,7 @@ const MAX_BYTES: usize = 4 << 20;
 
 /// The changes of one subscription.
 #[derive(Default)]
-pub(super) struct Changes(Watched<PendingChanges>);
+pub(in crate::client) struct Changes(Watched<PendingChanges>);
 
 #[derive(Default)]
 struct PendingChanges {
@@ -30,7 +30,7 @@ struct PendingChanges {
 impl Changes {
     /// Adds a change. A change that is already queued is not repeated; a task is replaced. Changes
     /// beyond the limit are replaced by one of the kind `missed`.
-    pub(super) fn push(&self, change: Change) {
+    pub(in crate::client) fn push(&self, change: Change) {
         self.0.change(|waiting| {
             if waiting.end.is_none() {
                 waiting.add(change);
@@ -39,7 +39,7 @@ impl Changes {
     }
 
     /// Puts back the change that was just taken.
-    pub(super) fn put_back(&self, change: Change) {
+    pub(in crate::client) fn put_back(&self, change: Change) {
         self.0.change(|waiting| {
             if !waiting.changes.iter().any(|(waiting, _)| same(waiting, &change)) {
                 let size = size_of(&change);
@@ -51,13 +51,13 @@ impl Changes {
 
     /// Stops adding changes; queued ones are still delivered. `error` is the reason, unless the
     /// subscription was closed.
-    pub(super) fn end(&self, error: Option<ClientError>) {
+    pub(in crate::client) fn end(&self, error: Option<ClientError>) {
         self.0.change(|waiting| {
             waiting.end.get_or_insert(error);
         });
     }
 
-    pub(super) fn poll_next(&self, context: &Context<'_>) -> Poll<Option<Result<Change, ClientError>>> {
+    pub(in crate::client) fn poll_next(&self, context: &Context<'_>) -> Poll<Option<Result<Change, ClientError>>> {
         self.0.poll(context, |waiting| {
             if let Some((change, size)) = waiting.changes.pop_front() {
                 waiting.bytes -= size;

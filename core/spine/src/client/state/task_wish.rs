@@ -10,15 +10,15 @@ pub(in crate::client) struct TaskWish {
     /// True if the first request asks for a task.
     pub(in crate::client) as_task: bool,
     /// Receives the task. Without it, the caller waits for the result.
-    pub(super) taker: Option<TaskTaker>,
+    pub(in crate::client) taker: Option<TaskTaker>,
 }
 
 /// Receives a task, or the result if the server created none.
 #[derive(Default)]
-pub(super) struct TaskTaker {
-    pub(super) task: Mutex<Option<Handle>>,
+pub(in crate::client) struct TaskTaker {
+    pub(in crate::client) task: Mutex<Option<Handle>>,
     /// The client on whose behalf the call is made.
-    pub(super) other: Option<Arc<OtherClient>>,
+    pub(in crate::client) other: Option<Arc<OtherClient>>,
 }
 
 /// The client on whose behalf a call is made, for example the caller of a proxy.

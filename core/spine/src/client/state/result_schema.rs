@@ -87,7 +87,7 @@ impl ResultSchema {
     }
 
     /// Returns whether validating a result may take long, or has to compile the schema first.
-    pub(super) fn is_costly(&self, result: &RawJson) -> bool {
+    pub(in crate::client) fn is_costly(&self, result: &RawJson) -> bool {
         match self.compiled.get() {
             Some(Some(Ok(schema))) => schema.is_costly(result.as_bytes().len()),
             Some(_) => false,
@@ -118,7 +118,7 @@ impl ResultSchema {
     }
 
     /// Returns the result if it matches.
-    pub(super) fn checked(&self, result: RawJson) -> Result<RawJson, ClientError> {
+    pub(in crate::client) fn checked(&self, result: RawJson) -> Result<RawJson, ClientError> {
         let (name, schema) = &self.names;
         let invalid = |(how, problem)| ClientError::InvalidResponse(format!("{name} {how} {schema}: {problem}"));
         self.check(&result).map_err(invalid)?;
@@ -162,7 +162,7 @@ impl ResultSchema {
 /// Validates the result of one request.
 #[derive(Clone)]
 pub(in crate::client) struct ResultCheck {
-    pub(super) schema: Arc<ResultSchema>,
+    pub(in crate::client) schema: Arc<ResultSchema>,
     timeout: Duration,
     deadline: Instant,
 }

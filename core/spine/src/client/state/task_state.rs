@@ -19,9 +19,9 @@ use std::{
 pub(in crate::client) struct ClientTaskState {
     known: Mutex<KnownTask>,
     /// Completed when a notification brings news, so that the next poll starts immediately.
-    pub(super) poll_now: Promise<()>,
+    pub(in crate::client) poll_now: Promise<()>,
     /// Completed when the task is no longer needed.
-    pub(super) stop: Promise<()>,
+    pub(in crate::client) stop: Promise<()>,
 }
 
 #[derive(Default)]
@@ -41,19 +41,19 @@ type HeldTask = Box<dyn Any + Send + Sync>;
 
 /// How far a reader has read the states.
 #[derive(Default)]
-pub(super) struct StateCursor {
+pub(in crate::client) struct StateCursor {
     version: u64,
     /// True once the final error has been returned.
     ended: bool,
 }
 
 impl ClientTaskState {
-    pub(super) fn new(task: Task) -> Self {
+    pub(in crate::client) fn new(task: Task) -> Self {
         Self::with(KnownTask { task: Some(task), version: 1, ..KnownTask::default() })
     }
 
     /// The state of a call that the server answered with the result.
-    pub(super) fn answered(result: RawJson) -> Self {
+    pub(in crate::client) fn answered(result: RawJson) -> Self {
         Self::with(KnownTask { outcome: Some(Ok(result)), ..KnownTask::default() })
     }
 
@@ -61,17 +61,17 @@ impl ClientTaskState {
         Self { known: Mutex::new(known), poll_now: Promise::default(), stop: Promise::default() }
     }
 
-    pub(super) fn task(&self) -> Option<Task> {
+    pub(in crate::client) fn task(&self) -> Option<Task> {
         self.known.lock().task.clone()
     }
 
-    pub(super) fn status(&self) -> TaskStatus {
+    pub(in crate::client) fn status(&self) -> TaskStatus {
         self.known.lock().task.as_ref().map_or(TaskStatus::Completed, |task| task.status)
     }
 
     /// Applies a state from the server. A final state never changes (TSK-13, TKX-28), and other
     /// states older than the latest one are ignored.
-    pub(super) fn apply(&self, task: Task) {
+    pub(in crate::client) fn apply(&self, task: Task) {
         self.change(|known| {
             let is_news = known.task.as_ref().is_none_or(|now| {
                 // The end is the latest, even if the server's clock was set back.
@@ -89,7 +89,7 @@ impl ClientTaskState {
     }
 
     /// Completes the task for all waiters, unless it has ended, and ends its subscription.
-    pub(super) fn finish(&self, outcome: Result<RawJson, ClientError>) {
+    pub(in crate::client) fn finish(&self, outcome: Result<RawJson, ClientError>) {
         let mut subscription = None;
         self.change(|known| {
             subscription = known.subscription.take();
@@ -100,7 +100,7 @@ impl ClientTaskState {
     }
 
     /// Keeps the subscription while the task is running.
-    pub(super) fn hold(&self, subscription: HeldTask) {
+    pub(in crate::client) fn hold(&self, subscription: HeldTask) {
         let mut known = self.known.lock();
         let too_late =
             if known.outcome.is_none() { known.subscription.replace(subscription) } else { Some(subscription) };
@@ -116,7 +116,7 @@ impl ClientTaskState {
     }
 
     /// The latest state, if the reader has not seen it. Skips intermediate states.
-    pub(super) fn poll_next(
+    pub(in crate::client) fn poll_next(
         &self,
         cursor: &Mutex<StateCursor>,
         context: &Context<'_>,
@@ -141,7 +141,7 @@ impl ClientTaskState {
     }
 
     /// The outcome, once there is one.
-    pub(super) async fn outcome(&self) -> Result<RawJson, ClientError> {
+    pub(in crate::client) async fn outcome(&self) -> Result<RawJson, ClientError> {
         wait(&self.known, |known| &mut known.wakers, |known| known.outcome.clone()).await
     }
 
@@ -164,7 +164,7 @@ impl KnownTask {
 }
 
 /// Stops following the task when its last handle is dropped.
-pub(super) struct Handle(pub(super) Arc<ClientTaskState>);
+pub(in crate::client) struct Handle(pub(in crate::client) Arc<ClientTaskState>);
 
 impl Drop for Handle {
     fn drop(&mut self) {

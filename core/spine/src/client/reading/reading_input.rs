@@ -1,10 +1,10 @@
 //! Reads requests for input from results and tasks.
 
-use super::{
-    input_required::{InputRequest, InputRequired},
-    odd_params::usable_params,
+use super::odd_params::usable_params;
+use crate::{
+    client::{InputRequest, InputRequired},
+    protocol::{RawJson, model::Task},
 };
-use crate::protocol::{RawJson, model::Task};
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};

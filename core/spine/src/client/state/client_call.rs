@@ -1,20 +1,27 @@
 //! A call to the server: the receiver of its outcome, and the steps of its end.
 
-use super::{input_required::InputRequired, reply_to::CallReceiver, result_schema::ResultCheck};
+use super::{
+    reply_to::CallReceiver, response_cache::CacheSlot, result_schema::ResultCheck, support::TaskForm,
+    task_wish::TaskWish,
+};
 use crate::{
-    client::{
-        ClientError, RequestOptions, response_cache::CacheSlot, tasks::task_wish::TaskWish,
-        telemetry::call_operation::CallOperation,
-    },
+    client::{ClientError, InputRequired, RequestOptions, telemetry::call_operation::CallOperation},
     engine::{Answer, RequestExtras},
     protocol::{RawJson, RequestId, call_params::CallParams, method::Method},
+    race::unless,
     runtime::{Promise, Runtime},
     sync::Mutex,
 };
-use std::{borrow::Cow, fmt, sync::Arc, time::Instant};
+use std::{
+    borrow::Cow,
+    fmt,
+    future::Future,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 /// A call to the server. It continues when its handles are dropped;
-/// [`Client::cancel`](super::Client::cancel) ends it.
+/// [`Client::cancel`](crate::client::Client::cancel) ends it.
 #[doc(hidden)]
 pub struct ClientCall {
     pub(in crate::client) method: Cow<'static, str>,
@@ -44,6 +51,37 @@ pub(in crate::client) struct RepeatableCall {
     pub(in crate::client) request: OwnedRequest,
     pub(in crate::client) task: Option<TaskWish>,
     pub(in crate::client) began: Instant,
+}
+
+/// A call that continues: its latest request, and its history.
+pub(in crate::client) struct ContinuedCall {
+    pub(in crate::client) request: OwnedRequest,
+    /// True if the request was resent with missing headers.
+    pub(in crate::client) repeated: bool,
+    pub(in crate::client) as_task: bool,
+    /// The rounds of input so far, and the time that the server took for them.
+    pub(in crate::client) rounds: usize,
+    pub(in crate::client) spent: Duration,
+    /// The start of this round.
+    pub(in crate::client) began: Instant,
+}
+
+impl ContinuedCall {
+    pub(in crate::client) fn of(call: &RepeatableCall) -> Self {
+        Self {
+            request: call.request.clone(),
+            repeated: false,
+            as_task: call.task.as_ref().is_some_and(|task| task.as_task),
+            rounds: 0,
+            spent: Duration::ZERO,
+            began: call.began,
+        }
+    }
+
+    /// Restarts the call, this time for a task.
+    pub(in crate::client) fn begin_as_task(&mut self, now: Instant) {
+        (self.as_task, self.rounds, self.spent, self.began) = (true, 0, Duration::ZERO, now);
+    }
 }
 
 /// The parts of a request, as supplied by the program.
@@ -149,6 +187,27 @@ impl ClientCall {
             }
             ServerAnswer::Task(_) => invalid("the server created a task for a request that cannot be a task"),
         }
+    }
+
+    pub(in crate::client) fn task_form(&self) -> Option<TaskForm> {
+        self.task_wish().map(|task| task.form)
+    }
+
+    pub(in crate::client) fn task_wish(&self) -> Option<&TaskWish> {
+        self.repeatable.as_ref()?.task.as_ref()
+    }
+
+    /// Does work between two requests, until the call is cancelled.
+    pub(in crate::client) async fn unless_cancelled<T>(&self, work: impl Future<Output = T>) -> Result<T, ClientError> {
+        let stop = Arc::new(Promise::default());
+        {
+            let mut flight = self.flight.lock();
+            if matches!(*flight, Flight::Cancelled) {
+                return Err(ClientError::Cancelled);
+            }
+            *flight = Flight::Working(Arc::clone(&stop));
+        }
+        unless(stop.kept(), work).await.ok_or(ClientError::Cancelled)
     }
 
     pub(in crate::client) fn finish(&self, outcome: Result<RawJson, ClientError>) {

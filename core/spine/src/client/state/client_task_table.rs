@@ -20,13 +20,13 @@ pub(in crate::client) struct ClientTaskTable(Mutex<HashMap<String, Vec<Weak<Clie
 
 impl ClientTaskTable {
     /// Adds a task. Returns `true` if a stream may be opened for its notifications.
-    pub(super) fn add(&self, id: &str, state: &Arc<ClientTaskState>) -> bool {
+    pub(in crate::client) fn add(&self, id: &str, state: &Arc<ClientTaskState>) -> bool {
         let mut table = self.0.lock();
         table.entry(id.to_owned()).or_default().push(Arc::downgrade(state));
         table.len() <= MAX_SUBSCRIBED
     }
 
-    pub(super) fn remove(&self, id: &str, state: &Arc<ClientTaskState>) {
+    pub(in crate::client) fn remove(&self, id: &str, state: &Arc<ClientTaskState>) {
         let mut table = self.0.lock();
         let Some(states) = table.get_mut(id) else { return };
         states.retain(|other| other.strong_count() > 0 && !std::ptr::eq(other.as_ptr(), Arc::as_ptr(state)));

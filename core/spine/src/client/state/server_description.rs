@@ -1,7 +1,7 @@
 //! A server's description of itself.
 
 use crate::{
-    client::calls::odd_results::mended,
+    client::reading::odd_results::mended,
     composition::rewriting::{self, ObjectMembers},
     protocol::{
         Era, RawJson, Revision,

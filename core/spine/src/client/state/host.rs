@@ -1,8 +1,8 @@
 //! The host of a client: its registered handlers and the running ones.
 
-use super::{client_handlers::ClientHandlers, host_tasks::host_task_table::HostTasks};
+use super::host_task_table::HostTasks;
 use crate::{
-    client::{ClientError, ClientEvents, ClientOptions, events::contained, terminal},
+    client::{ClientError, ClientEvents, ClientHandlers, ClientOptions, events::contained, terminal},
     protocol::{
         RawJson, RequestId,
         model::{ClientCapabilities, Root},

@@ -17,7 +17,7 @@ pub(in crate::client) enum TaskForm {
 
 impl TaskForm {
     /// The form of tasks of a server, or `None` if its tool calls cannot be tasks (TSK-03).
-    pub(super) fn of(server: &ServerDescription) -> Option<Self> {
+    pub(in crate::client) fn of(server: &ServerDescription) -> Option<Self> {
         if server.revision.supports(RevisionFeature::TasksExtension) {
             return Some(Self::Extension);
         }

@@ -24,21 +24,21 @@ const MAX_SUBSCRIPTIONS: usize = 2_048;
 #[derive(Default)]
 pub(in crate::client) struct Subscriptions {
     open: Mutex<Vec<Arc<SubscriptionEntry>>>,
-    pub(super) uses: Mutex<Uses>,
+    pub(in crate::client) uses: Mutex<Uses>,
 }
 
 /// One open subscription.
 pub(in crate::client) struct SubscriptionEntry {
-    pub(super) filter: SubscriptionFilter,
+    pub(in crate::client) filter: SubscriptionFilter,
     /// True to reopen its stream even if the server ended it or is unreachable for long, because no
     /// program would notice that it has ended.
-    pub(super) lasts: bool,
-    pub(super) receiver: ChangeReceiver,
-    pub(super) listening: Mutex<ListenRequest>,
+    pub(in crate::client) lasts: bool,
+    pub(in crate::client) receiver: ChangeReceiver,
+    pub(in crate::client) listening: Mutex<ListenRequest>,
 }
 
 /// The receiver of the changes.
-pub(super) enum ChangeReceiver {
+pub(in crate::client) enum ChangeReceiver {
     /// A stream of the program.
     Stream(Arc<Changes>),
     /// The events of the connection (`ClientOptions::listen`).
@@ -47,32 +47,32 @@ pub(super) enum ChangeReceiver {
 
 /// The `subscriptions/listen` of an entry (modern era).
 #[derive(Default)]
-pub(super) struct ListenRequest {
-    pub(super) closed: bool,
-    pub(super) call: Weak<ClientCall>,
+pub(in crate::client) struct ListenRequest {
+    pub(in crate::client) closed: bool,
+    pub(in crate::client) call: Weak<ClientCall>,
     /// Attempts since a stream lived for longer than the longest pause.
-    pub(super) attempts: u32,
+    pub(in crate::client) attempts: u32,
 }
 
 /// The URIs that subscriptions name (the legacy era).
-pub(super) type Uses = HashMap<String, SubscriptionUse>;
+pub(in crate::client) type Uses = HashMap<String, SubscriptionUse>;
 
 /// The subscriptions that name one URI, and what the server knows of them.
 #[derive(Default)]
-pub(super) struct SubscriptionUse {
-    pub(super) holders: usize,
+pub(in crate::client) struct SubscriptionUse {
+    pub(in crate::client) holders: usize,
     /// The server has taken the subscription.
-    pub(super) subscribed: bool,
+    pub(in crate::client) subscribed: bool,
     /// A request about it is in flight; the next one waits for its answer, because over HTTP it
     /// could overtake it.
-    pub(super) busy: bool,
+    pub(in crate::client) busy: bool,
     /// Since when requests about it have failed.
-    pub(super) failing: Option<Instant>,
-    pub(super) waiting: Vec<Arc<Promise<Result<(), ClientError>>>>,
+    pub(in crate::client) failing: Option<Instant>,
+    pub(in crate::client) waiting: Vec<Arc<Promise<Result<(), ClientError>>>>,
 }
 
 impl Subscriptions {
-    pub(super) fn add(
+    pub(in crate::client) fn add(
         &self,
         filter: SubscriptionFilter,
         receiver: ChangeReceiver,
@@ -88,7 +88,7 @@ impl Subscriptions {
     }
 
     /// Forgets one. `false`: it was forgotten already, or the connection has ended.
-    pub(super) fn remove(&self, entry: &Arc<SubscriptionEntry>) -> bool {
+    pub(in crate::client) fn remove(&self, entry: &Arc<SubscriptionEntry>) -> bool {
         self.open.lock().extract_if(.., |other| Arc::ptr_eq(other, entry)).next().is_some()
     }
 
@@ -97,7 +97,7 @@ impl Subscriptions {
     }
 
     /// The open ones, for use with no lock held.
-    pub(super) fn all(&self) -> Vec<Arc<SubscriptionEntry>> {
+    pub(in crate::client) fn all(&self) -> Vec<Arc<SubscriptionEntry>> {
         self.open.lock().clone()
     }
 
@@ -129,7 +129,7 @@ impl Subscriptions {
     }
 
     /// The server is away for too long: ends all but those that last, and returns them.
-    pub(super) fn give_up(&self, error: &ClientError) -> Vec<Arc<SubscriptionEntry>> {
+    pub(in crate::client) fn give_up(&self, error: &ClientError) -> Vec<Arc<SubscriptionEntry>> {
         let ended: Vec<_> = self.open.lock().extract_if(.., |entry| !entry.lasts).collect();
         ended.iter().for_each(|entry| entry.end(Some(error.clone())));
         ended
@@ -144,7 +144,7 @@ impl Subscriptions {
 
 impl SubscriptionEntry {
     /// Takes a notification of its own stream.
-    pub(super) fn take(&self, notification: &Notification) {
+    pub(in crate::client) fn take(&self, notification: &Notification) {
         match &self.receiver {
             ChangeReceiver::Events(events) => events.notification(&notification.method, notification.params.as_ref()),
             ChangeReceiver::Stream(changes) => {
@@ -156,7 +156,7 @@ impl SubscriptionEntry {
     }
 
     /// Changes may have been missed.
-    pub(super) fn missed(&self) {
+    pub(in crate::client) fn missed(&self) {
         match &self.receiver {
             ChangeReceiver::Stream(changes) => changes.push(ChangeKind::Missed.into()),
             ChangeReceiver::Events(events) => {
@@ -167,7 +167,7 @@ impl SubscriptionEntry {
         }
     }
 
-    pub(super) fn end(&self, error: Option<ClientError>) {
+    pub(in crate::client) fn end(&self, error: Option<ClientError>) {
         match (&self.receiver, error) {
             (ChangeReceiver::Stream(changes), error) => changes.end(error),
             (ChangeReceiver::Events(_), Some(error)) => {

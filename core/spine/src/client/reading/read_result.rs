@@ -19,7 +19,10 @@ pub(in crate::client) fn read<T: DeserializeOwned + Described>(result: &RawJson)
 
 /// Parses a page of a list of this name. It must have items, although the model treats none as an
 /// empty list.
-pub(super) fn read_page<T: DeserializeOwned + Described>(list: &str, page: &RawJson) -> Result<T, ClientError> {
+pub(in crate::client) fn read_page<T: DeserializeOwned + Described>(
+    list: &str,
+    page: &RawJson,
+) -> Result<T, ClientError> {
     if matches!(members(page.as_bytes(), [list]), Ok([None])) {
         return Err(ClientError::InvalidResponse(format!("missing field `{list}`")));
     }

@@ -1,7 +1,7 @@
 //! Converts tasks of every revision to the form of the extension.
 
+use super::{odd_results::mended_params, read_result::readable};
 use crate::{
-    client::calls::{odd_results::mended_params, read_result::readable},
     composition::rewriting::{self, ObjectMembers},
     protocol::{
         RawJson,
@@ -24,7 +24,7 @@ pub(in crate::client) fn read_task(method: &str, json: &RawJson) -> Result<Task,
 
 /// The task in the response to a task request on 2025-11-25, or `None` if it is the result of the
 /// call (TSK-08).
-pub(super) fn created_task(result: &RawJson) -> Option<Result<Task, String>> {
+pub(in crate::client) fn created_task(result: &RawJson) -> Option<Result<Task, String>> {
     let members: ObjectMembers = result.parse().ok()?;
     let task: ObjectMembers = serde_json::from_str(members.get("task")?.get()).ok()?;
     task.contains_key("taskId").then(|| read_task(method::TOOLS_CALL, &RawJson::object(&task)))

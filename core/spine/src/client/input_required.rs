@@ -42,7 +42,7 @@ use std::collections::BTreeMap;
 pub struct InputRequired {
     pub(in crate::client) requests: IndexMap<String, InputRequest>,
     /// The server's state, a JSON string that only the server can read.
-    pub(super) state: Option<RawJson>,
+    pub(in crate::client) state: Option<RawJson>,
 }
 
 /// One request for input.

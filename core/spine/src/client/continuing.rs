@@ -2,55 +2,18 @@
 //! after rereading the tools list, or for a task).
 
 use super::{
-    client_call::{Awaited, CheckableAnswer, ClientCall, Flight, OwnedRequest, RepeatableCall, ServerAnswer},
-    result_schema::ResultCheck,
-};
-use crate::{
-    client::{
-        Client, ClientError, RequestOptions,
-        inner::ClientInner,
-        tasks::{support::needs_task, task_wish::TaskWish},
+    Client, ClientCall, ClientError, RequestOptions,
+    client::upgraded,
+    inner::ClientInner,
+    state::{
+        client_call::{Awaited, CheckableAnswer, ContinuedCall, ServerAnswer},
+        result_schema::ResultCheck,
+        support::needs_task,
+        task_wish::TaskWish,
     },
-    protocol::{RawJson, error::code, method},
-    race::unless,
-    runtime::Promise,
 };
-use std::{
-    future::Future,
-    sync::{Arc, Weak},
-    time::{Duration, Instant},
-};
-
-/// A call that continues: its latest request, and its history.
-pub(in crate::client) struct ContinuedCall {
-    pub(in crate::client) request: OwnedRequest,
-    /// True if the request was resent with missing headers.
-    repeated: bool,
-    pub(in crate::client) as_task: bool,
-    /// The rounds of input so far, and the time that the server took for them.
-    pub(in crate::client) rounds: usize,
-    pub(in crate::client) spent: Duration,
-    /// The start of this round.
-    pub(in crate::client) began: Instant,
-}
-
-impl ContinuedCall {
-    fn of(call: &RepeatableCall) -> Self {
-        Self {
-            request: call.request.clone(),
-            repeated: false,
-            as_task: call.task.as_ref().is_some_and(|task| task.as_task),
-            rounds: 0,
-            spent: Duration::ZERO,
-            began: call.began,
-        }
-    }
-
-    /// Restarts the call, this time for a task.
-    pub(in crate::client) fn begin_as_task(&mut self, now: Instant) {
-        (self.as_task, self.rounds, self.spent, self.began) = (true, 0, Duration::ZERO, now);
-    }
-}
+use crate::protocol::{RawJson, error::code, method};
+use std::sync::{Arc, Weak};
 
 impl Awaited {
     /// Handles the response. If it ends the call, the call ends immediately; otherwise it continues
@@ -169,21 +132,4 @@ impl ClientCall {
         let options = RequestOptions::default();
         Ok(self.unless_cancelled(client.list_all(method::TOOLS_LIST, None, &options)).await?.is_ok())
     }
-
-    /// Does work between two requests, until the call is cancelled.
-    pub(in crate::client) async fn unless_cancelled<T>(&self, work: impl Future<Output = T>) -> Result<T, ClientError> {
-        let stop = Arc::new(Promise::default());
-        {
-            let mut flight = self.flight.lock();
-            if matches!(*flight, Flight::Cancelled) {
-                return Err(ClientError::Cancelled);
-            }
-            *flight = Flight::Working(Arc::clone(&stop));
-        }
-        unless(stop.kept(), work).await.ok_or(ClientError::Cancelled)
-    }
-}
-
-pub(in crate::client) fn upgraded(client: &Weak<ClientInner>) -> Result<Client, ClientError> {
-    client.upgrade().map(|inner| Client { inner }).ok_or(ClientError::Closed)
 }

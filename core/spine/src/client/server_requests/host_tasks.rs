@@ -1,8 +1,11 @@
 //! Handles server requests that create host tasks, or are about them.
 
-use super::host_task_table::{BegunTask, EndedTask};
+use super::answering::Unanswered;
 use crate::{
-    client::{inner::ClientInner, server_requests::answering::Unanswered},
+    client::{
+        inner::ClientInner,
+        state::host_task_table::{BegunTask, EndedTask},
+    },
     engine::{IncomingRequest, TaskMetadata, later},
     protocol::{RawJson, RequestId, RpcError, meta, method},
     race::unless,

@@ -9,7 +9,7 @@ use std::{future::poll_fn, mem, sync::Arc, task::Poll, time::Instant};
 
 /// A timer. Its task ends when it is dropped.
 #[derive(Default)]
-pub(super) struct Timer(Arc<Watched<TimerState>>);
+pub(in crate::client) struct Timer(Arc<Watched<TimerState>>);
 
 #[derive(Debug, Default)]
 struct TimerState {
@@ -21,7 +21,7 @@ struct TimerState {
 impl Timer {
     /// Sets the deadline, unless an earlier one is set. Returns whether [`Self::task`] has to be
     /// spawned, which is only once.
-    pub(super) fn aim(&self, at: Instant) -> bool {
+    pub(in crate::client) fn aim(&self, at: Instant) -> bool {
         if self.0.with(|state| state.ended || state.at.is_some_and(|earlier| earlier <= at)) {
             return false;
         }
@@ -33,7 +33,7 @@ impl Timer {
 
     /// The task of the timer. It calls `due` whenever the deadline has passed, and `ended` if the
     /// runtime drops it because it has ended.
-    pub(super) fn task(
+    pub(in crate::client) fn task(
         &self,
         runtime: &Arc<dyn Runtime>,
         due: impl Fn() + Send + 'static,
@@ -54,7 +54,7 @@ impl Timer {
     }
 
     /// Stops the timer.
-    pub(super) fn end(&self) {
+    pub(in crate::client) fn end(&self) {
         self.0.change(|state| state.ended = true);
     }
 }

@@ -1,8 +1,12 @@
 //! The telemetry of a client: its requests, those from its server, and its session.
 
-use super::{call_operation::CallOperation, observed_opening::ObservedOpening};
+use super::{
+    Client, ClientError, RequestOptions,
+    inner::ClientInner,
+    state::client_call::RequestParts,
+    telemetry::{call_operation::CallOperation, observed_opening::ObservedOpening},
+};
 use crate::{
-    client::{Client, ClientError, RequestOptions, calls::client_call::RequestParts, inner::ClientInner},
     engine::{IncomingRequest, RequestExtras, RevisionChoice},
     protocol::{Era, RawJson, SentTrace, TraceContext, method},
     telemetry::{NetworkFacts, ObservedSession, OpenOperation, OperationKind, OperationStart, RunningOperation},
