@@ -14,7 +14,7 @@ pub use crate::client::skill_file_uri;
 pub use crate::client::{
     ClientCall,
     state::{reply_to::ReplyTo, result_schema::ResultSchema},
-    telemetry::{call_operation::end_of, observed_opening::opening_start},
+    telemetry::{end_of, opening_start},
 };
 pub use crate::server::LifespanFunctions;
 #[cfg(feature = "child-process")]

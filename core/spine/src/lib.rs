@@ -23,8 +23,6 @@ extern crate self as trunkline_core;
 
 #[cfg(feature = "auth")]
 pub mod auth;
-mod backoff;
-mod boxed_task;
 #[cfg(feature = "bridge")]
 #[doc(hidden)]
 pub mod bridge_support;
@@ -36,34 +34,22 @@ mod composition;
 #[cfg(all(test, feature = "full"))]
 #[path = "../../testing/src/contract.rs"]
 mod contract;
-mod counts;
-mod error_text;
 #[doc(hidden)]
 pub mod extension;
 #[cfg(test)]
 #[path = "../../tests/it/http/faulty_store.rs"]
 mod faulty_store;
-mod holder;
-mod log_text;
-mod negotiation_cache;
-mod on_drop;
-#[cfg(feature = "server")]
-mod open_folder;
-mod printable;
 mod race;
-mod random;
 pub mod runtime;
 #[cfg(feature = "server")]
 pub mod server;
 #[cfg(feature = "server")]
 mod skills;
 pub mod store;
-mod sync;
 pub mod telemetry;
-mod timestamp;
 #[cfg(feature = "tokio")]
 pub mod transport;
-mod turns;
+mod util;
 pub mod wire_log;
 
 #[cfg(feature = "server")]
@@ -74,6 +60,7 @@ pub use serde_json;
 use trunkline_proto::http;
 pub use trunkline_proto::protocol;
 use trunkline_proto::{engine, fast_map};
+use util::{backoff, boxed_task, counts, holder, log_text, on_drop, printable, random, sync, timestamp, turns};
 
 #[cfg(feature = "client")]
 pub use client::{Client, ClientError, ClientEvents, ClientOptions, ClientTask, RequestOptions, Subscription};

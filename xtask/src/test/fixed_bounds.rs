@@ -27,7 +27,7 @@ const SMALL_BODY: Constant = ("gate.rs", "SMALL_BODY");
 /// those of `core/` are relative to [`HTTP`].
 const ROWS: [(&str, &[Constant]); 47] = [
     ("costly checks of values, and compilations of schemas, concurrently", &[]),
-    ("waiting costly checks of one caller", &[("core/spine/src/turns.rs", "MAX_WAITING")]),
+    ("waiting costly checks of one caller", &[("core/spine/src/util/turns.rs", "MAX_WAITING")]),
     ("a schema", &[(BOUNDS, "MAX_VALUES"), (BOUNDS, "MAX_NESTING"), (BOUNDS, "MAX_REACHED")]),
     ("the patterns of a schema", &[(BOUNDS, "MAX_PATTERNS")]),
     (

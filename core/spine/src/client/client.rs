@@ -2,7 +2,7 @@
 
 use super::{
     ClientError, ClientEvents, ClientHandlers, ClientId, ClientOptions, Connector, LinkFailure, ServerDescription,
-    inner::ClientInner, roots::check_roots,
+    client_options::check_roots, inner::ClientInner,
 };
 use crate::{
     engine::RevisionChoice,

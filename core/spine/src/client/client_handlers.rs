@@ -1,8 +1,8 @@
 //! The host's side of a client: handlers for requests and notifications from servers.
 
-use super::handler_error::HandlerError;
 use crate::{
     client::readable,
+    log_text::with_causes,
     protocol::{
         RawJson, RpcError,
         describe::Described,
@@ -22,7 +22,7 @@ use serde_json::{
     Value, json,
     value::{RawValue, to_raw_value},
 };
-use std::{collections::BTreeMap, fmt, future::Future, ops::Deref, sync::Arc};
+use std::{collections::BTreeMap, error::Error, fmt, future::Future, ops::Deref, sync::Arc};
 
 /// A program's handlers for requests and notifications from servers. They determine the
 /// capabilities that a client declares.
@@ -322,6 +322,56 @@ where
             })
         })
     })
+}
+
+/// Why a handler failed. Every error type converts into it with `?`; the server then gets a generic
+/// message, and the error with its causes is logged.
+///
+/// ```
+/// use trunkline::{
+///     Client,
+///     client::{ElicitRequest, HandlerError},
+///     protocol::model::ElicitResult,
+/// };
+///
+/// async fn ask(_: ElicitRequest) -> Result<ElicitResult, HandlerError> {
+///     let name = std::fs::read_to_string("name.txt")?;
+///     Ok(ElicitResult::accept([("name".to_owned(), name.into())].into_iter().collect()))
+/// }
+///
+/// let client = Client::builder().on_elicit(ask);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct HandlerError(RpcError);
+
+impl HandlerError {
+    /// The user declined.
+    pub fn rejected(text: impl Into<String>) -> Self {
+        Self(RpcError::new(-1, text))
+    }
+
+    /// A JSON-RPC error, sent unchanged.
+    pub fn new(error: RpcError) -> Self {
+        Self(error)
+    }
+
+    pub(in crate::client) fn into_rpc(self) -> RpcError {
+        self.0
+    }
+}
+
+impl fmt::Display for HandlerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<E: Error> From<E> for HandlerError {
+    fn from(error: E) -> Self {
+        let text = with_causes(&error);
+        tracing::error!(target: "trunkline::client::handlers", error = text, "a handler of the client failed");
+        Self(RpcError::internal())
+    }
 }
 
 #[expect(deprecated, reason = "older revisions have it")]

@@ -8,8 +8,7 @@ use super::{
     state::{
         client_call::{Awaited, CheckableAnswer, ContinuedCall, ServerAnswer},
         result_schema::ResultCheck,
-        support::needs_task,
-        task_wish::TaskWish,
+        task_wish::{TaskWish, needs_task},
     },
 };
 use crate::protocol::{RawJson, error::code, method};

@@ -12,10 +12,10 @@ use super::{
         pauses::Pauses,
         reconnecting::Reconnecting,
         response_cache::ResponseCache,
-        support::TaskForm,
+        task_wish::TaskForm,
         timer::Timer,
     },
-    telemetry::observed_opening::ObservedOpening,
+    telemetry::ObservedOpening,
 };
 use crate::{
     cause::Cause,

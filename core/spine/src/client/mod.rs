@@ -12,17 +12,15 @@ mod continuing;
 mod error_kinds;
 mod events;
 mod group_target;
-mod handler_error;
 mod inbox;
 mod inner;
 mod input_required;
 mod link;
 mod link_failure;
+pub(crate) mod negotiation_cache;
 mod observed_client;
 mod opening;
 mod reading;
-mod resource_uris;
-mod roots;
 mod server_requests;
 pub(crate) mod state;
 mod subscription;
@@ -42,7 +40,7 @@ pub use client_error::ClientError;
 #[doc(hidden)]
 pub use client_handlers::PassingHandler;
 pub use client_handlers::{
-    ClientHandlers, ElicitRequest, ElicitUrlRequest, RequestHandler, SampleRequest, ServerRequest,
+    ClientHandlers, ElicitRequest, ElicitUrlRequest, HandlerError, RequestHandler, SampleRequest, ServerRequest,
 };
 #[doc(hidden)]
 pub use client_options::report_progress;
@@ -51,7 +49,6 @@ pub use config::{ConfigError, ServerDefaults, ServerEntry, ServersConfig};
 pub use error_kinds::ErrorKind;
 pub use events::ClientEvents;
 pub use group_target::GroupTarget;
-pub use handler_error::HandlerError;
 pub use input_required::{InputRequest, InputRequired, InputResponses};
 pub use link::{ClientId, Connector, Inbox, Link, LinkMessage, LocalCaller, RequestHead};
 pub use link_failure::{LinkFailure, ProcessExit};
@@ -62,6 +59,6 @@ pub use server_requests::observation::Observation;
 pub use state::client_call::ClientCall;
 pub use state::server_description::ServerDescription;
 #[doc(hidden)]
-pub use state::{support::requires_extension, task_wish::OtherClient};
+pub use state::task_wish::{OtherClient, requires_extension};
 pub use subscription::Subscription;
 pub use tasks::ClientTask;

@@ -4,7 +4,7 @@ use super::{
     Client, ClientError, RequestOptions,
     inner::ClientInner,
     state::client_call::RequestParts,
-    telemetry::{call_operation::CallOperation, observed_opening::ObservedOpening},
+    telemetry::{CallOperation, ObservedOpening},
 };
 use crate::{
     engine::{IncomingRequest, RequestExtras, RevisionChoice},

@@ -7,6 +7,7 @@ mod handlers;
 mod lifespan;
 mod media_type;
 mod methods;
+pub(crate) mod open_folder;
 mod proxy;
 mod registry;
 mod request;

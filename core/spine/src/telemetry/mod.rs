@@ -10,7 +10,6 @@
 mod ambient;
 mod attributes;
 mod load;
-mod metric_names;
 #[cfg(feature = "opentelemetry")]
 mod opentelemetry;
 mod operation_end;
@@ -19,9 +18,8 @@ mod receiver;
 mod receiver_choice;
 mod running;
 
-pub use attributes::{Attribute, AttributeValue};
+pub use attributes::{Attribute, AttributeValue, DURATION_BOUNDARIES, SCOPE};
 pub use load::{LoadMeasurement, ServerLoad, ServerLoads};
-pub use metric_names::{DURATION_BOUNDARIES, SCOPE};
 #[cfg(feature = "opentelemetry")]
 pub use opentelemetry::OpenTelemetry;
 pub use operation_end::{ObservedRequest, ObservedSession, OperationEnd};

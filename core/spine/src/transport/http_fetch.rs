@@ -1,6 +1,6 @@
 //! Fetches documents that the core itself needs: keys and metadata of authorization servers.
 
-use super::{environment_certificates::trusting, user_agent::AGENT};
+use super::http_defaults::{AGENT, trusting};
 use crate::{
     auth::{AuthOptionError, Authorization, AuthorizationOptions, Fetch, FetchError, JwtOptions, JwtVerifier, is_safe},
     http::guard::is_loopback,

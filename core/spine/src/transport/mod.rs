@@ -19,12 +19,12 @@ pub(crate) mod closing;
 mod config_file;
 #[cfg(any(feature = "stdio", feature = "http-server"))]
 mod entry_points;
-#[cfg(any(feature = "auth", feature = "http-client"))]
-mod environment_certificates;
 #[cfg(any(feature = "stdio", feature = "http-server"))]
 mod foreground;
 #[cfg(feature = "http-client")]
 mod http_client;
+#[cfg(any(feature = "auth", feature = "http-client"))]
+mod http_defaults;
 #[cfg(feature = "auth")]
 mod http_fetch;
 #[cfg(feature = "http-server")]
@@ -51,7 +51,6 @@ mod target;
 #[cfg(feature = "terminal")]
 mod terminal;
 mod tokio_runtime;
-mod user_agent;
 mod wire_file;
 
 #[cfg(feature = "client")]

@@ -1,7 +1,7 @@
 //! Skills from folders.
 
 use crate::{
-    open_folder::{EntryKind, OpenFolder},
+    server::open_folder::{EntryKind, OpenFolder},
     server::{SkillDefinition, SkillFile},
 };
 use std::{

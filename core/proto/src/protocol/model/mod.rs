@@ -6,18 +6,16 @@
 
 #[macro_use]
 mod object;
-mod authorization_demand;
 mod capabilities;
 mod completion;
-mod connection_failure;
 mod content;
 mod elicitation;
+mod error_details;
 mod form;
 mod implementation;
 mod logging;
 mod notification;
 mod prompt;
-mod required_input;
 mod resource;
 mod root;
 mod sampling;
@@ -26,7 +24,6 @@ mod subscription;
 mod task;
 mod tool;
 
-pub use authorization_demand::AuthorizationDemand;
 pub use capabilities::{
     ClientCapabilities, ElicitationCapability, ListChangedCapability, ResourcesCapability, SamplingCapability,
     ServerCapabilities,
@@ -35,18 +32,17 @@ pub use completion::{
     CompleteArgument, CompleteContext, CompleteParams, CompleteResult, Completion, CompletionReference,
     PromptReference, ResourceTemplateReference,
 };
-pub use connection_failure::{ConnectionFailure, FailureReason};
 pub use content::{
     Annotations, AudioContent, BlobResourceContents, ContentBlock, EmbeddedResource, ImageContent, ResourceContents,
     ResourceLink, Role, TextContent, TextResourceContents,
 };
 pub use elicitation::{ElicitAction, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams};
+pub use error_details::{AuthorizationDemand, ConnectionFailure, FailureReason, RequiredInput};
 pub use form::{Choice, Choices, Field, FormFields, FormSchema};
 pub use implementation::{Icon, Implementation};
 pub use logging::{LogMessage, LoggingLevel};
 pub use notification::{ElicitationComplete, Progress, ResourceUpdated};
 pub use prompt::{GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage};
-pub use required_input::RequiredInput;
 pub use resource::{ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource, ResourceTemplate};
 pub use root::{ListRootsResult, Root};
 pub use sampling::{

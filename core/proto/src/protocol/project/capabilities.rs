@@ -1,6 +1,6 @@
 //! Projection of names and capabilities.
 
-use super::fields::project_fields;
+use super::project_fields;
 use crate::protocol::{
     Era, Revision, RevisionFeature,
     model::{ClientCapabilities, ElicitationCapability, Implementation, SamplingCapability, ServerCapabilities},

@@ -1,7 +1,7 @@
 //! Projection of completion.
 
-use super::fields::project_fields;
 use super::project_envelope;
+use super::project_fields;
 use crate::protocol::{
     Revision,
     model::{CompleteParams, Completion, PromptReference},

@@ -1,6 +1,6 @@
 //! Projection of content blocks, annotations and the contents of resources.
 
-use super::fields::{project_fields, remove_fields};
+use super::{project_fields, remove_fields};
 use crate::protocol::{
     Revision, RevisionFeature,
     model::{Annotations, ResourceLink, TextContent, TextResourceContents},

@@ -1,7 +1,7 @@
 //! Projection of elicitations.
 
 use super::Unsupported;
-use super::{fields::remove_fields, task::remove_task};
+use super::{remove_fields, task::remove_task};
 use crate::protocol::{Revision, RevisionFeature, model::ElicitUrlParams};
 use serde_json::{Map, Value, json};
 

@@ -9,7 +9,6 @@ mod capabilities;
 mod completion;
 mod content;
 mod elicitation;
-mod fields;
 mod prompt;
 mod resource;
 mod sampling;
@@ -26,8 +25,13 @@ pub use sampling::project_sampling_params;
 pub use task::{created_task, project_task};
 pub use tool::{project_tool, project_tool_result};
 
-use super::{Revision, RevisionFeature, RpcError, meta::SERVER_INFO, method, model::ListToolsResult};
-use fields::remove_fields;
+use super::{
+    Revision, RevisionFeature, RpcError,
+    describe::{Described, Type},
+    meta::SERVER_INFO,
+    method,
+    model::ListToolsResult,
+};
 use serde_json::{Map, Value};
 
 /// A request that a peer's revision or capabilities do not support.
@@ -116,6 +120,24 @@ mod testing {
 
     pub(super) fn keys(value: &Value) -> Vec<&str> {
         value.as_object().unwrap().keys().map(String::as_str).collect()
+    }
+}
+
+/// As [`remove_fields`], if the value is an object.
+pub(super) fn project_fields<T: Described>(value: Option<&mut Value>, revision: Revision) {
+    if let Some(Value::Object(object)) = value {
+        remove_fields::<T>(object, revision);
+    }
+}
+
+/// Removes the members of a type of the model that are defined in some revision, but not in this
+/// one.
+pub(super) fn remove_fields<T: Described>(object: &mut Map<String, Value>, revision: Revision) {
+    let Type::Model(model) = T::TYPE else { return };
+    for field in model.fields {
+        if field.span.is_some_and(|(since, until)| revision < since || until < revision) {
+            object.shift_remove(field.json);
+        }
     }
 }
 

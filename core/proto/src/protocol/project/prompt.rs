@@ -1,8 +1,8 @@
 //! Projection of prompts and their messages.
 
 use super::content::project_block;
-use super::fields::{project_fields, remove_fields};
 use super::{each, project_envelope};
+use super::{project_fields, remove_fields};
 use crate::protocol::{
     Revision,
     model::{Prompt, PromptArgument},

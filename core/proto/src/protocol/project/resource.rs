@@ -1,7 +1,7 @@
 //! Projection of resources, templates and contents.
 
 use super::content::project_resource_contents;
-use super::fields::project_fields;
+use super::project_fields;
 use super::project_list;
 use crate::protocol::{
     Revision,

@@ -1,7 +1,7 @@
 //! Projection of sampling requests.
 
 use super::content::{project_block, project_tool_content};
-use super::fields::remove_fields;
+use super::remove_fields;
 use super::{Unsupported, each, project_tool, task::remove_task};
 use crate::protocol::{
     Revision, RevisionFeature,

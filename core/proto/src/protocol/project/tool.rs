@@ -1,8 +1,8 @@
 //! Projection of tools and their results.
 
 use super::content::project_tool_content;
-use super::fields::remove_fields;
 use super::project_envelope;
+use super::remove_fields;
 use crate::protocol::{
     Revision, RevisionFeature,
     model::{CallToolResult, Tool},

@@ -7,10 +7,10 @@ use super::{
     proofs::Proofs,
     registration,
     requested_scopes::{OFFLINE_ACCESS, Wanted},
-    revocation, sanitized,
+    sanitized,
     settings::{Grant, Settings},
     stored_tokens,
-    token_endpoint::Parts,
+    token_endpoint::{Parts, revoke},
     token_store,
     tokens::{LastIssuer, Tokens},
     turn::{AuthTurn, AuthTurns},
@@ -192,7 +192,7 @@ impl CredentialSession {
             let Some(client) = client else { continue };
             let network = self.network(request, self.access_later(request, &tokens));
             let parts = Parts { settings: Arc::clone(settings), network, proofs: None };
-            if let Err(error) = revocation::revoke(&parts, &tokens, &client).await {
+            if let Err(error) = revoke(&parts, &tokens, &client).await {
                 tracing::warn!(target: "trunkline::auth::client", %error, "logged out, but could not revoke the tokens");
             }
         }

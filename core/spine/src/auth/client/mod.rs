@@ -23,14 +23,11 @@ mod proofs;
 mod registration;
 mod request_headers;
 mod requested_scopes;
-mod revocation;
-mod sanitized;
 mod settings;
 mod signing;
 mod stored_tokens;
 mod token_endpoint;
 mod token_refresh;
-mod token_requests;
 mod token_source;
 mod token_store;
 mod tokens;
@@ -43,11 +40,10 @@ pub use authorization_handler::{AuthorizationHandler, Authorizing, LoginStart, R
 pub use oauth::OAuth;
 pub use oauth_options::{CredentialStore, LoginHandler, OAuthGrant, OAuthOptions};
 pub use request_headers::{HeadersRequest, RequestHeaders};
-pub use token_requests::{AssertionRequest, IdentityTokenRequest, TokenRequest};
-pub use token_source::TokenSource;
+pub use token_source::{AssertionRequest, IdentityTokenRequest, TokenRequest, TokenSource};
 pub use token_store::{MemoryStore, StoreLock, TokenStore};
 
-use sanitized::sanitized;
+use crate::printable::sanitized;
 
 pub(crate) use turn::{AuthTurn, TurnsByKey};
 pub(crate) use www_authenticate::demanded;

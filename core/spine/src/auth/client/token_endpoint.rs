@@ -1,13 +1,14 @@
-//! Token requests (RFC 6749 section 3.2), including client authentication.
+//! Token requests (RFC 6749 section 3.2) with client authentication, and revocation (RFC 7009).
 
 use super::{
     auth_network::NetworkContext,
     client_identity::{AuthMethod, ClientRegistration},
+    discovery::{self, Needed},
     pkce,
     proofs::Proofs,
     sanitized,
     settings::Settings,
-    tokens::TokenAnswer,
+    tokens::{TokenAnswer, Tokens},
 };
 use crate::client_auth::AuthError;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -225,6 +226,22 @@ struct TokenErrorBody {
 /// Some servers, such as GitHub, refuse with the status 200.
 fn refusal(response: &Response<Bytes>) -> TokenErrorBody {
     serde_json::from_slice(response.body()).unwrap_or_default()
+}
+
+/// Revokes tokens if their authorization server has an endpoint for that. `client` obtained them.
+pub(super) async fn revoke(parts: &Parts, tokens: &Tokens, client: &ClientRegistration) -> Result<(), AuthError> {
+    let server = discovery::server_metadata(&parts.network, &tokens.issuer, Needed::TOKENS).await?;
+    let Some(url) = &server.revocation_endpoint else { return Ok(()) };
+    let endpoint = TokenContext { parts, url, issuer: &tokens.issuer, client: Some(client) };
+    // Servers need not revoke the access tokens of a refresh token (section 2.1).
+    let refreshed = match &tokens.refresh_token {
+        Some(token) => endpoint.revoke(token, "refresh_token").await,
+        None => Ok(()),
+    };
+    if tokens.has_ended(parts.network.now()) {
+        return refreshed;
+    }
+    endpoint.revoke(&tokens.access_token, "access_token").await.and(refreshed)
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
-//! Tokens from the program: fixed, or returned by a function.
+//! Tokens from the program: fixed, or returned by a function; and the arguments of such functions.
 
 use crate::{
     client_auth::AuthError,
     protocol::{describe::Type, options::JsonForm},
     runtime::BoxedTask,
 };
-use serde::{Deserialize, Deserializer, de::Error};
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::Value;
 use std::{
     fmt,
@@ -90,5 +90,34 @@ impl<R> JsonForm<Option<TokenSource<R>>> for SecretText {
 
     fn write(source: &Option<TokenSource<R>>) -> Value {
         source.as_ref().map_or(Value::Null, |_| "given".into())
+    }
+}
+
+trunkline_proto::described! {
+    /// A request that needs an access token.
+    #[derive(Serialize)]
+    pub struct TokenRequest {
+        /// URL of the server.
+        required url: String = "url",
+        /// True if the server rejected the last token.
+        required refused: bool = "refused",
+    }
+
+    /// A request for an ID token of the user. The program implements the sign-on itself.
+    #[derive(Serialize)]
+    pub struct IdentityTokenRequest {
+        /// Token endpoint of the identity provider.
+        required token_endpoint: String = "tokenEndpoint",
+    }
+
+    /// A request for an assertion of a workload.
+    #[derive(Serialize)]
+    pub struct AssertionRequest {
+        /// Issuer of the authorization server, which is the audience.
+        required issuer: String = "issuer",
+        /// Token endpoint of the authorization server.
+        required token_endpoint: String = "tokenEndpoint",
+        /// Identifier of the MCP server.
+        required resource: String = "resource",
     }
 }

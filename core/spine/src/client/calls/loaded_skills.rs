@@ -3,7 +3,7 @@
 use crate::{
     client::{Client, ClientError},
     protocol::model::{ResourceContents, SkillEntry},
-    skills::{digest::digest, frontmatter},
+    skills::{digest, frontmatter},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::Deserialize;

@@ -1,7 +1,7 @@
 //! Sending notifications.
 
 use crate::{
-    client::{Client, ClientError, LinkMessage, RequestOptions, telemetry::call_operation::end_with},
+    client::{Client, ClientError, LinkMessage, RequestOptions, telemetry::end_with},
     protocol::RawJson,
     telemetry::OpenOperation,
     wire_log::Direction,

@@ -1,11 +1,13 @@
 //! A call to the server: the receiver of its outcome, and the steps of its end.
 
 use super::{
-    reply_to::CallReceiver, response_cache::CacheSlot, result_schema::ResultCheck, support::TaskForm,
-    task_wish::TaskWish,
+    reply_to::CallReceiver,
+    response_cache::CacheSlot,
+    result_schema::ResultCheck,
+    task_wish::{TaskForm, TaskWish},
 };
 use crate::{
-    client::{ClientError, InputRequired, RequestOptions, telemetry::call_operation::CallOperation},
+    client::{ClientError, InputRequired, RequestOptions, telemetry::CallOperation},
     engine::{Answer, RequestExtras},
     protocol::{RawJson, RequestId, call_params::CallParams, method::Method},
     race::unless,

@@ -1,8 +1,8 @@
 //! Open subscriptions of one connection.
 
-use super::changes::Changes;
+use super::{changes::Changes, response_cache::lies_below};
 use crate::{
-    client::{ClientCall, ClientError, ClientEvents, resource_uris::lies_below},
+    client::{ClientCall, ClientError, ClientEvents},
     protocol::{
         envelope::Notification,
         method,

@@ -10,7 +10,7 @@ use crate::{
         reading::task_form::{created_task, read_task},
         state::{
             client_call::{Awaited, ContinuedCall, Flight, ServerAnswer, tool_of},
-            support::TaskForm,
+            task_wish::TaskForm,
         },
     },
     protocol::{RawJson, RequestId, RpcError, method, model::TaskSupport},

@@ -7,8 +7,8 @@ use crate::{
         Client, ClientError, ErrorKind, InputRequired, RequestOptions,
         reading::{odd_results::usable, task_form::read_task},
         state::{
-            support::TaskForm,
             task_state::{ClientTaskState, Handle},
+            task_wish::TaskForm,
         },
     },
     engine::later,

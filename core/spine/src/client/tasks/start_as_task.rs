@@ -7,9 +7,8 @@ use crate::{
         calls::tool_calls::call_params,
         state::{
             reply_to::CallReceiver,
-            support::TaskForm,
             task_state::{ClientTaskState, Handle},
-            task_wish::{OtherClient, TaskTaker, TaskWish},
+            task_wish::{OtherClient, TaskForm, TaskTaker, TaskWish},
         },
     },
     engine::RequestExtras,

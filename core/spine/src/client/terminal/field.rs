@@ -1,6 +1,6 @@
 //! One field of a form: its label, the line that the user enters, and its value.
 
-use super::printed::line;
+use super::dialogue::line;
 use crate::{
     protocol::{
         input::Form,

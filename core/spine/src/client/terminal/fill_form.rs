@@ -1,9 +1,8 @@
 //! Forms: asks for each field, then whether to send the form.
 
 use super::{
-    decision::decision,
+    dialogue::{decision, paragraph, server},
     field::Entry,
-    printed::{paragraph, server},
 };
 use crate::{
     client::ElicitRequest,

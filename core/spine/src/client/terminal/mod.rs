@@ -1,10 +1,9 @@
 //! Lets the user answer forms and page requests of servers in the terminal.
 
-mod decision;
+mod dialogue;
 mod field;
 mod fill_form;
 mod page;
-mod printed;
 
 use crate::{
     client::{ClientHandlers, HandlerError, ServerRequest},
@@ -133,7 +132,7 @@ mod tests {
         assert!(printed.contains("   2. First\n"), "{printed}");
         let (server, server_name) = (Some(Implementation::new("bank", "1")), Some("shop".to_owned()));
         let of_group = ElicitRequest { params: ElicitFormParams::default(), server, server_name, operation: None };
-        assert_eq!(printed::server(&of_group), "The server \"shop\"", "not the name that it gives itself");
+        assert_eq!(dialogue::server(&of_group), "The server \"shop\"", "not the name that it gives itself");
     }
 
     #[test]

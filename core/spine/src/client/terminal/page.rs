@@ -1,9 +1,6 @@
 //! Pages: shows the user the whole URL and opens it only with consent (ELI-19).
 
-use super::{
-    decision::decision,
-    printed::{line, paragraph, server},
-};
+use super::dialogue::{decision, line, paragraph, server};
 use crate::{
     client::ElicitUrlRequest,
     printable::printable,

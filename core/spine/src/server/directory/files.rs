@@ -1,8 +1,8 @@
 //! Access to the files of a folder, and to nothing outside of it.
 
 use crate::{
-    open_folder::{EntryKind, OpenFolder},
     protocol::{RawJson, RpcError},
+    server::open_folder::{EntryKind, OpenFolder},
     server::{
         handlers::Outcome,
         media_type::{file_contents, media_type},

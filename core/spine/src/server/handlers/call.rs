@@ -17,7 +17,7 @@ use crate::{
     telemetry::{OperationStart, RunningOperation},
 };
 use serde_json::Value;
-use std::{any::Any, collections::BTreeMap, future::Future, sync::Arc, time::Duration};
+use std::{any::Any, collections::BTreeMap, fmt, future::Future, sync::Arc, time::Duration};
 
 /// A call to complete. Dropping it without completing it fails the call.
 #[must_use = "dropping it unanswered fails the call"]
@@ -377,5 +377,26 @@ impl CallInfo {
     #[doc(hidden)]
     pub fn cancelled(&self) -> impl Future<Output = ()> + use<> {
         self.backend.cancellation().cancelled()
+    }
+}
+
+/// Serves calls. This is the core form: it gets a [`Call`], which it can complete at any time and
+/// from any thread; dropping the call without completing it fails it.
+/// [`crate::server::AsyncHandler`] turns async functions into handlers.
+pub trait Handler: Send + Sync + 'static {
+    /// Takes a call. Must not block: over HTTP, large messages take turns, so other messages above
+    /// 64 KiB may have to wait until this returns.
+    fn call(&self, call: Call);
+}
+
+impl fmt::Debug for dyn Handler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Handler")
+    }
+}
+
+impl<F: Fn(Call) + Send + Sync + 'static> Handler for F {
+    fn call(&self, call: Call) {
+        self(call);
     }
 }

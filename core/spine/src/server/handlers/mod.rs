@@ -5,7 +5,6 @@ mod arrival;
 mod call;
 mod cancellation;
 mod client_request;
-mod handler;
 #[cfg(feature = "http-server")]
 mod http_request;
 mod input;
@@ -17,9 +16,8 @@ pub use arrival::Arrival;
 #[cfg(all(feature = "auth", feature = "http-server"))]
 pub(crate) use arrival::VerifiedSender;
 pub(crate) use arrival::{RestartedTask, TaskRun};
-pub use call::{Call, CallInfo};
+pub use call::{Call, CallInfo, Handler};
 pub use client_request::{ClientRequest, ClientRequestError, PendingClientRequest};
-pub use handler::Handler;
 #[cfg(feature = "http-server")]
 pub(crate) use http_request::SessionSource;
 #[cfg(feature = "http-server")]

@@ -1,7 +1,7 @@
 //! Errors of handlers: what the client sees, and what is only logged.
 
 use super::{client_request::ClientRequestError, input::InputRequired};
-use crate::{error_text::with_causes, protocol::RpcError};
+use crate::{log_text::with_causes, protocol::RpcError};
 use std::{convert::Infallible, error::Error, fmt, iter};
 
 type AnyError = Box<dyn Error + Send + Sync>;

@@ -1,6 +1,9 @@
 //! One list of a server, in registration order, with lookup by key and paging.
 
-use super::{access_options::AccessOptions, duplicate::OnDuplicate, register_error::RegisterError};
+use super::{
+    access_options::AccessOptions,
+    register_error::{OnDuplicate, RegisterError},
+};
 use crate::fast_map::FastIndexMap;
 use crate::protocol::{RawJson, Revision, RevisionFeature};
 use bytes::Bytes;

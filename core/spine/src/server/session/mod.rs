@@ -12,7 +12,6 @@ mod connection;
 mod conversation_observers;
 mod declared_capabilities;
 mod local_mount;
-mod log_level;
 mod name_budget;
 mod notifications;
 mod open_requests;

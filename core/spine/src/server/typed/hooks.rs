@@ -1,9 +1,9 @@
-//! Middleware and providers as async code.
+//! Middleware, providers and handlers of custom requests as async code.
 
-use super::into_result::raw;
+use super::{HandlerArguments, HandlerOf, into_result::raw, serve_async::serve};
 use crate::server::{
     Call, CallError, CallInfo, Category, Context, IntoResult, MiddlewareDefinition, Outcome, ProviderDefinition,
-    ToolError,
+    RequestHandlerDefinition, ToolError,
     typed::serve_async::{Work, in_background},
 };
 use crate::{
@@ -292,4 +292,33 @@ impl<T: Serialize> Page<T> {
             None => raw(&json!({"items": self.items}), Outcome::Value),
         }
     }
+}
+
+impl RequestHandlerDefinition {
+    /// A handler that is an async function. The schema of the params comes from its
+    /// [`super::Params`].
+    ///
+    /// ```
+    /// use trunkline::{Context, Json, Server, server::RequestHandlerDefinition};
+    ///
+    /// let whoami = RequestHandlerDefinition::from_fn("com.acme/whoami", async |ctx: Context| {
+    ///     Json(serde_json::json!({"client": ctx.client_info().map(|client| client.name)}))
+    /// });
+    /// let server = Server::builder("people", "1.0.0").build();
+    /// server.add_request_handler(whoami.scopes(["people:read"]))?;
+    /// # Ok::<(), trunkline::server::RegisterError>(())
+    /// ```
+    pub fn from_fn<M>(method: impl Into<String>, handler: impl HandlerOf<JsonObject, M, ()>) -> Self {
+        request_handler(method, handler, ())
+    }
+}
+
+/// A handler together with its state.
+pub(in crate::server) fn request_handler<M, S: Send + Sync + 'static, H: HandlerOf<JsonObject, M, S>>(
+    method: impl Into<String>,
+    handler: H,
+    state: S,
+) -> RequestHandlerDefinition {
+    let entry = RequestHandlerDefinition::new(method, serve(handler, state));
+    H::Arguments::input_schema().into_iter().fold(entry, RequestHandlerDefinition::params_schema)
 }

@@ -9,7 +9,6 @@ mod derived_schema;
 mod extract;
 mod hooks;
 mod into_result;
-mod request_handlers;
 pub mod result;
 mod serve_async;
 mod typed_form;
@@ -24,4 +23,4 @@ pub use into_result::{IntoResult, Json, ListItem};
 pub use typed_form::Elicited;
 
 pub(super) use definitions::completion;
-pub(super) use request_handlers::request_handler;
+pub(super) use hooks::request_handler;

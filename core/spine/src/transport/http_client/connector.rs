@@ -1,7 +1,7 @@
 //! Connections to the server behind a URL.
 
 use super::{
-    super::{environment_certificates::trusting, user_agent::AGENT},
+    super::http_defaults::{AGENT, trusting},
     heads,
     http_endpoint::HttpEndpoint,
     http_failure::{self, HttpTarget},

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "auth")]
 use crate::auth::demanded;
-use crate::{client::LinkFailure, error_text::with_causes, printable::printable, protocol::model::AuthorizationDemand};
+use crate::{client::LinkFailure, log_text::with_causes, printable::printable, protocol::model::AuthorizationDemand};
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, StatusCode, header};
 use reqwest::Response;

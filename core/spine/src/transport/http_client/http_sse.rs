@@ -3,12 +3,11 @@
 
 use super::{authorized::EndpointRequest, heads, http_failure, http_link::LinkContext, redirects::check_followed};
 use crate::{
-    client::{LinkFailure, LinkMessage},
+    client::{LinkFailure, LinkMessage, negotiation_cache::NegotiationCache},
     http::{
         content::{self, EVENT_STREAM},
         event_stream::{EventStream, StreamEvent},
     },
-    negotiation_cache::NegotiationCache,
     printable::printable,
     protocol::{RequestId, method},
 };

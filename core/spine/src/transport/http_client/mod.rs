@@ -13,7 +13,6 @@ mod http_sse;
 mod post;
 mod redirects;
 mod session_renewal;
-mod stream_pauses;
 mod tls;
 
 pub use connector::HttpConnector;

@@ -2,13 +2,12 @@
 
 use super::{
     authorized::{EndpointRequest, offered},
-    get_stream::{BACKOFF, may_pass},
+    get_stream::{BACKOFF, StreamPauses, may_pass},
     heads,
     http_failure::{self, AnswerHead, HttpTarget},
     http_link::LinkContext,
     http_sse::PostTurn,
     redirects::check_followed,
-    stream_pauses::StreamPauses,
 };
 use crate::{
     client::{LinkFailure, LinkMessage, RequestHead},

@@ -1,7 +1,7 @@
 //! The certificates and the proxy of HTTP connections.
 
 use super::{http_endpoint::HttpEndpoint, http_failure::redacted};
-use crate::{http::guard::is_loopback, transport::environment_certificates::certificates};
+use crate::{http::guard::is_loopback, transport::http_defaults::certificates};
 use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::{Certificate, Identity, Proxy, Url};
 

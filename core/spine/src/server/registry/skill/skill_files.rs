@@ -2,7 +2,7 @@
 
 use crate::{
     server::{media_type::file_contents, result::CacheHints},
-    skills::digest::digest,
+    skills::digest,
 };
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};

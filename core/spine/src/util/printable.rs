@@ -47,9 +47,20 @@ fn skip_string(rest: &mut std::str::Chars<'_>) {
     }
 }
 
+/// Longer strings are truncated.
+const MAX_LENGTH: usize = 300;
+
+/// Removes control characters, which terminals would interpret, and truncates long strings.
+pub(crate) fn sanitized(text: &str) -> String {
+    let invisible = |it: &char| {
+        !it.is_control() && !matches!(it, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars().filter(invisible).take(MAX_LENGTH).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::printable;
+    use super::{MAX_LENGTH, printable, sanitized};
 
     #[test]
     fn escapes_and_control_characters_do_not_reach_a_terminal() {
@@ -65,5 +76,11 @@ mod tests {
         ] {
             assert_eq!(printable(text), printed);
         }
+    }
+
+    #[test]
+    fn sec_17_terminals_are_not_addressed() {
+        assert_eq!(sanitized("a\u{1b}[31mb\r\n\u{202e}c"), "a[31mbc");
+        assert_eq!(sanitized(&"x".repeat(999)).len(), MAX_LENGTH);
     }
 }

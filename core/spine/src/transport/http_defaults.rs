@@ -1,7 +1,11 @@
-//! Certificates that the environment names, trusted in addition to those of the system.
+//! The defaults of all HTTP requests: the name of this library, and the certificates that the
+//! environment names, trusted in addition to those of the system.
 
 use reqwest::{Certificate, ClientBuilder};
 use std::path::Path;
+
+/// The name of this library in `User-Agent`.
+pub(super) const AGENT: &str = concat!("trunkline/", env!("CARGO_PKG_VERSION"));
 
 /// Variables for files of certificates in PEM: that of Node.js, and that of OpenSSL, which Python
 /// also uses.

@@ -1,4 +1,8 @@
-//! The details of a failed connection, which errors carry in every language.
+//! Details that errors carry in every language: of a failed connection, of the challenge of a
+//! server, and of the input that a server needs.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 crate::json_names! {
     /// The reason why a connection failed.
@@ -49,5 +53,36 @@ json_object! {
         optional signal: i64 = "signal",
         /// The last lines that the server process wrote to its standard error.
         optional stderr: Vec<String> = "stderr",
+    }
+}
+
+json_object! {
+    /// Authorization challenge of a server that refused a request (RFC 6750 section 3, RFC 9728
+    /// section 5.1).
+    pub struct AuthorizationDemand {
+        /// HTTP status of the refusal: 401, or 403 if the access token does not suffice. Absent if
+        /// no credentials could be obtained and sent.
+        optional http_status: u16 = "httpStatus",
+        /// Code of the refusal, such as `invalid_token` or `insufficient_scope`.
+        optional error: String = "error",
+        /// Reason given by the server.
+        optional error_description: String = "errorDescription",
+        /// Scopes that the request needs.
+        optional scopes: Vec<String> = "scopes",
+        /// URL of the endpoint's metadata, which names its authorization servers.
+        optional resource_metadata: String = "resourceMetadata",
+        /// Values of `WWW-Authenticate` in the response (RFC 9110 section 11.6.1).
+        optional challenges: Vec<String> = "challenges",
+    }
+}
+
+json_object! {
+    /// The input that a server needs before it can return a result (2026-07-28).
+    pub struct RequiredInput {
+        /// Requests, `{"method", "params"}`, by the keys of their responses. If absent, repeat the
+        /// call unchanged.
+        optional input_requests: BTreeMap<String, Value> = "inputRequests",
+        /// State of the server, to be returned in the next round.
+        optional request_state: String = "requestState",
     }
 }

@@ -1,8 +1,11 @@
-//! Formats a log record as a single string, for loggers without fields: `a tool failed (tool=add):
-//! disk full`; and keeps its parts for loggers with fields.
+//! Errors and log records as single strings: `a tool failed (tool=add): disk full`. A record also
+//! keeps its parts, for loggers with fields.
 
 use serde_json::{Map, Value};
-use std::fmt::{self, Debug, Display, Write};
+use std::{
+    error::Error,
+    fmt::{self, Debug, Display, Write},
+};
 use tracing::field::{Field, Visit};
 
 /// Collects the text of a record: its message, its fields, and finally the error.
@@ -81,6 +84,22 @@ impl fmt::Display for LogText {
         }
         Ok(())
     }
+}
+
+/// An error with its causes: `cannot load the note: permission denied`.
+pub(crate) fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let words = cause.to_string();
+        // Some errors repeat their cause in their own message.
+        if !text.ends_with(&words) {
+            text.push_str(": ");
+            text.push_str(&words);
+        }
+        next = cause.source();
+    }
+    text
 }
 
 #[cfg(all(test, feature = "full"))]

@@ -1,0 +1,13 @@
+//! Helpers that several layers use and none of them owns: locks, counts, delays, ids and strings.
+
+pub(crate) mod backoff;
+pub(crate) mod boxed_task;
+pub(crate) mod counts;
+pub(crate) mod holder;
+pub(crate) mod log_text;
+pub(crate) mod on_drop;
+pub(crate) mod printable;
+pub(crate) mod random;
+pub(crate) mod sync;
+pub(crate) mod timestamp;
+pub(crate) mod turns;
