@@ -1,6 +1,8 @@
-//! Checks that the modules of our crates have no import cycles, except for named clusters.
-//! cargo-modules also finds them, but has to compile rust-analyzer first.
+//! Checks that the modules of our crates have no import cycles, except for named clusters, and that
+//! imports lead downwards where modules stand on floors. cargo-modules also finds cycles, but has
+//! to compile rust-analyzer first.
 
+mod floors;
 mod graph;
 mod modules;
 
@@ -9,6 +11,7 @@ use anyhow::Result;
 use crate::language::Language;
 use crate::test::{Count, Selection};
 use crate::workspace::Workspace;
+use floors::House;
 use modules::Tree;
 
 /// The crates whose modules are checked, by their source directories.
@@ -61,18 +64,61 @@ const CLUSTERS: &[Cluster] = &[
     (PROTO, &["protocol::uri_template::*"], "a template and the operations on its parts"),
     ("bindings-c/src", &["edge::failure", "edge::text"], "a failure and its message"),
 ];
+
+/// Modules of which the children stand on floors. Calls of inherent methods are not seen, as in the
+/// rest of this check.
+const HOUSES: &[House] = &[House {
+    folder: CORE,
+    module: "client",
+    floors: &[
+        "negotiation_cache",
+        "link_failure",
+        "link",
+        "input_required",
+        "error_kinds",
+        "client_error",
+        "events",
+        "reading",
+        "client_handlers",
+        "terminal",
+        "config",
+        "client_options",
+        "telemetry",
+        "state",
+        "inner",
+        "client",
+        "client_builder",
+        "group_target",
+        "observed_client",
+        "server_requests",
+        "calls",
+        "subscription",
+        "tasks",
+        "continuing",
+        "inbox",
+        "opening",
+    ],
+    max_upward: 0,
+}];
+
 const CORE: &str = "core/spine/src";
 const PROTO: &str = "core/proto/src";
 
 pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut count = Count::default();
     let mut modules = 0;
+    let mut notes = Vec::new();
     for folder in crates() {
         let tree = Tree::read(&workspace.path(folder))?;
         modules += tree.len();
         count.add(faults(folder, &circles(&tree)));
+        for house in HOUSES.iter().filter(|house| house.folder == folder) {
+            let (faults, note) = house.check(&tree);
+            count.add(faults);
+            notes.push(note);
+        }
     }
-    count.note = format!("{modules} modules in {} crates", crates().count());
+    count.note = format!("{modules} modules in {} crates, {}", crates().count(), notes.join(", "));
     Ok(count)
 }
 
@@ -163,6 +209,28 @@ mod tests {
         assert!(is_of(&["c", "b", "a"], &circle(&["a", "b"])), "it may become smaller");
         assert!(!is_of(&["c", "b", "a"], &circle(&["a", "d"])));
         assert!(is_of(&["a::*"], &circle(&["a", "a::b"])) && !is_of(&["a::*"], &circle(&["a", "ab"])));
+    }
+
+    fn core() -> Tree {
+        Tree::read(&Workspace::find().unwrap().path(CORE)).unwrap()
+    }
+
+    #[test]
+    fn imports_of_a_higher_floor_are_faults() {
+        let upside_down: Vec<_> = HOUSES[0].floors.iter().rev().copied().collect();
+        let (faults, _) = House { floors: upside_down.leak(), ..HOUSES[0] }.check(&core());
+        assert!(
+            faults.len() == 1 && faults[0].contains("client::tasks::calling -> client::calls::sending"),
+            "{faults:?}"
+        );
+        assert!(faults[0].contains("at most 0 may be"), "{faults:?}");
+    }
+
+    #[test]
+    fn each_module_has_a_floor() {
+        let (faults, _) = House { floors: &["calls", "attic"], ..HOUSES[0] }.check(&core());
+        assert!(faults.iter().any(|fault| fault.contains("client::tasks is on no floor")), "{faults:?}");
+        assert!(faults.iter().any(|fault| fault.contains("client::attic is gone")), "{faults:?}");
     }
 
     #[test]

@@ -74,6 +74,15 @@ impl Tree {
         if path.is_empty() { "crate".into() } else { path }
     }
 
+    /// The names of the children of a module.
+    pub(super) fn children(&self, path: &str) -> Vec<String> {
+        let found = (0..self.len()).find(|module| self.name(*module) == path);
+        let mut names: Vec<_> =
+            found.iter().flat_map(|module| self.modules[*module].children.keys().cloned()).collect();
+        names.sort();
+        names
+    }
+
     /// The modules that each module imports from.
     pub(super) fn edges(&self) -> Vec<Vec<usize>> {
         (0..self.modules.len()).map(|module| self.edges_of(module)).collect()
