@@ -1,4 +1,4 @@
-//! An active request: its client, its registry snapshot, and the messages that belong to it.
+//! An active request: its core, its registry snapshot, and the messages that belong to it.
 
 use super::{
     mapper::ResultMapper,
@@ -25,6 +25,7 @@ use crate::{
 use serde_json::{Value, json};
 use std::{
     iter,
+    ops::Deref,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
@@ -32,8 +33,20 @@ use std::{
     time::Duration,
 };
 
-/// A request that is being served. It sees a single registry snapshot.
+/// A request that is being served by one server: its core, and what that server adds. It sees a
+/// single registry snapshot.
 pub(in crate::server) struct ActiveRequest {
+    core: Arc<RequestCore>,
+    pub(in crate::server) snapshot: Arc<Snapshot>,
+    /// True if the handler may turn the request into a task.
+    pub(super) may_become_task: AtomicBool,
+    /// The request at the outer server, if this server is mounted there.
+    pub(super) within: Option<Within>,
+}
+
+/// The part of a request that every request has and that lives as long as it does. All servers that
+/// it passes through share it.
+pub(in crate::server) struct RequestCore {
     pub(in crate::server) connection: Arc<Connection>,
     pub(in crate::server) services: Arc<Services>,
     pub(in crate::server) key: CallKey,
@@ -42,21 +55,24 @@ pub(in crate::server) struct ActiveRequest {
     pub(super) route: Route,
     /// Its row of the method table.
     pub(super) row: &'static method::Method,
-    /// The original parameters, which the state of later rounds is bound to.
+    /// The parameters as the client sent them, which the state of later rounds is bound to.
     pub(super) params: Option<RawJson>,
     pub(in crate::server) info: RequestInfo,
-    pub(in crate::server) snapshot: Arc<Snapshot>,
     pub(in crate::server) reply: Reply,
     pub(super) cancellation: Cancellation,
     pub(super) observer: CallObserver,
-    own_rounds: RequestRounds,
-    own_vars: OnceLock<Vars>,
+    rounds: RequestRounds,
+    vars: OnceLock<Vars>,
     record: RequestRecord,
-    /// True if the handler may turn the request into a task.
-    pub(super) may_become_task: AtomicBool,
-    own_task: OnceLock<Arc<Task>>,
-    /// The request at the outer server, if this server is mounted there.
-    pub(super) within: Option<Within>,
+    task: OnceLock<Arc<Task>>,
+}
+
+impl Deref for ActiveRequest {
+    type Target = RequestCore;
+
+    fn deref(&self) -> &RequestCore {
+        &self.core
+    }
 }
 
 /// The outer request of a request in a mounted server.
@@ -158,7 +174,7 @@ impl ActiveRequest {
         let StartedCall { call, reply, observer } = started;
         let transport = reply.arrival().and_then(|arrival| arrival.span.as_ref());
         let observer = observer.with_span(transport, || span_of(&call, &reply));
-        Arc::new(Self {
+        let core = RequestCore {
             connection: Arc::clone(connection),
             services: Arc::clone(services),
             key: call.key,
@@ -168,43 +184,26 @@ impl ActiveRequest {
             row: call.method,
             params: call.params,
             info: call.info,
-            snapshot: connection.server().snapshot(),
             reply,
             cancellation: Cancellation::default(),
             observer,
-            own_rounds: RequestRounds::default(),
-            own_vars: OnceLock::new(),
+            rounds: RequestRounds::default(),
+            vars: OnceLock::new(),
             record: RequestRecord::begin(&**connection.runtime()),
-            may_become_task: AtomicBool::new(false),
-            own_task: OnceLock::new(),
-            within: None,
-        })
+            task: OnceLock::new(),
+        };
+        Self::at(Arc::new(core), connection.server().snapshot(), None)
     }
 
     /// The same request in a mounted server: with the features and middleware of that server.
     /// Everything else, including options, is that of the outer server.
     pub(super) fn within(self: &Arc<Self>, mount: &Arc<RegisteredMount>, snapshot: Arc<Snapshot>) -> Arc<Self> {
-        Arc::new(Self {
-            connection: Arc::clone(&self.connection),
-            services: Arc::clone(&self.services),
-            key: self.key,
-            id: self.id.clone(),
-            method: self.method,
-            route: self.route,
-            row: self.row,
-            params: None,
-            info: self.info.clone(),
-            snapshot,
-            reply: Arc::clone(&self.reply),
-            cancellation: self.cancellation.clone(),
-            observer: self.observer.clone(),
-            own_rounds: RequestRounds::default(),
-            own_vars: OnceLock::new(),
-            record: RequestRecord::default(),
-            may_become_task: AtomicBool::new(false),
-            own_task: OnceLock::new(),
-            within: Some(Within { outer: Arc::clone(self), mount: Arc::clone(mount) }),
-        })
+        let within = Within { outer: Arc::clone(self), mount: Arc::clone(mount) };
+        Self::at(Arc::clone(&self.core), snapshot, Some(within))
+    }
+
+    fn at(core: Arc<RequestCore>, snapshot: Arc<Snapshot>, within: Option<Within>) -> Arc<Self> {
+        Arc::new(Self { core, snapshot, may_become_task: AtomicBool::new(false), within })
     }
 
     pub(in crate::server) fn server(&self) -> &Arc<ServerState> {
@@ -244,27 +243,22 @@ impl ActiveRequest {
 
     /// The task that this request has become, if any.
     pub(in crate::server) fn task(&self) -> Option<&Arc<Task>> {
-        self.outermost().own_task.get()
+        self.core.task.get()
     }
 
     /// Turns the request into this task.
     pub(super) fn set_task(&self, task: Arc<Task>) {
-        let _ = self.outermost().own_task.set(task);
+        let _ = self.core.task.set(task);
     }
 
-    /// The rounds of the request, shared by all servers that it passes through.
+    /// The rounds of the request.
     pub(super) fn rounds(&self) -> &RequestRounds {
-        &self.outermost().own_rounds
+        &self.core.rounds
     }
 
-    /// The vars of the request, shared by all servers that it passes through.
+    /// The vars of the request.
     pub(super) fn vars(&self) -> &Vars {
-        self.outermost().own_vars.get_or_init(Vars::default)
-    }
-
-    /// The request at the outermost server.
-    fn outermost(&self) -> &Self {
-        self.outwards().last().unwrap_or(self)
+        self.core.vars.get_or_init(Vars::default)
     }
 
     /// The request at this server, and then at each server around it.
@@ -274,7 +268,7 @@ impl ActiveRequest {
 
     /// The parameters as the client sent them.
     pub(super) fn request_params(&self) -> Option<&RawJson> {
-        self.outermost().params.as_ref()
+        self.params.as_ref()
     }
 
     /// The owner of the tasks that this request creates or asks for: the verified principal, or
@@ -425,7 +419,7 @@ impl ActiveRequest {
                     self.rounds().end();
                 }
                 let runtime = &**self.connection.runtime();
-                self.observer.in_span(|| self.outermost().record.end(runtime, self.method, &self.id, &result));
+                self.observer.in_span(|| self.core.record.end(runtime, self.method, &self.id, &result));
                 self.connection.answer(self.key, result)
             }
             Responder::Inside(_, take) => {
