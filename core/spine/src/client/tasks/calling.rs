@@ -38,9 +38,9 @@ impl Client {
 }
 
 impl ClientCall {
-    /// Returns whether a result is the requested task (TSK-08).
-    pub(in crate::client) fn is_core_task(&self, call: &ContinuedCall, result: &RawJson) -> bool {
-        call.as_task && self.task_form() == Some(TaskForm::Core) && created_task(result).is_some()
+    /// Returns whether the result of a request for a task is that task (TSK-08).
+    pub(in crate::client) fn is_core_task(&self, result: &RawJson) -> bool {
+        self.task_form() == Some(TaskForm::Core) && created_task(result).is_some()
     }
 
     /// Requests a task in the next attempt, because the server accepts nothing else. If the tool is
