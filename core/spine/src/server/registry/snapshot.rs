@@ -1,4 +1,5 @@
-//! The features of a server. Each request sees one snapshot of them.
+//! The features of a server. Each request sees one snapshot of them, and what in it can serve a
+//! resource.
 
 use super::{
     category::{Category, ListSet},
@@ -11,7 +12,7 @@ use super::{
     prompt::RegisteredPrompt,
     register_error::{OnDuplicate, RegisterError},
     request_handler::RegisteredRequestHandler,
-    resource::{RegisteredResource, RegisteredTemplate},
+    resource::{ReadInfo, RegisteredResource, RegisteredTemplate},
     skill::{RegisteredSkill, StoredFile},
     tool::RegisteredTool,
 };
@@ -383,4 +384,37 @@ fn take<T: Clone>(items: &mut Arc<Vec<T>>, fits: impl Fn(&T) -> bool) -> Option<
 
 fn erased<T: Send + Sync + 'static>(removed: Option<Arc<T>>) -> Option<Arc<dyn Any + Send + Sync>> {
     removed.map(|removed| removed as _)
+}
+
+/// The sources that can serve the reads of one resource.
+#[derive(Default)]
+pub(in crate::server) struct Readers {
+    /// The resource itself, or else the matching templates. The first one that the caller can see
+    /// serves it.
+    pub(in crate::server) features: Vec<Reader>,
+    /// True if a provider or a remote server serves it when the caller sees none of these. They
+    /// only know whether they have it when it is read.
+    pub(in crate::server) or_elsewhere: bool,
+}
+
+/// A registered resource or resource template.
+pub(in crate::server) type Reader = Arc<ReadInfo>;
+
+impl Snapshot {
+    /// Finds what can serve a resource, here or on a mounted server in this process.
+    pub(in crate::server) fn readers(&self, uri: &str) -> Readers {
+        if let Some(resource) = self.resources.get(uri) {
+            return Readers { features: vec![Arc::clone(&resource.read)], or_elsewhere: false };
+        }
+        let templates = self.templates.iter().filter(|template| template.matches(uri).is_some());
+        let mut features: Vec<_> = templates.map(|template| Arc::clone(&template.read)).collect();
+        let Some((mount, own)) = self.mount_of_uri(uri) else {
+            let or_elsewhere = self.providers(Category::Resources).next().is_some();
+            return Readers { features, or_elsewhere };
+        };
+        let Some(snapshot) = mount.snapshot() else { return Readers { features, or_elsewhere: true } };
+        let mounted = snapshot.readers(&own);
+        features.extend(mounted.features);
+        Readers { features, or_elsewhere: mounted.or_elsewhere }
+    }
 }

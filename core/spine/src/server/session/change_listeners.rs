@@ -1,10 +1,7 @@
 //! Listeners for changes of a server: conversations of this process, and the other processes that
 //! run it.
 
-use super::{
-    announcements::{Announce, Announcement},
-    pending::PendingNotifications,
-};
+use super::pending::{Announce, Announcement, PendingNotifications};
 use crate::{
     protocol::{RawJson, Revision},
     sync::Mutex,

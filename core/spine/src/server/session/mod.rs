@@ -1,6 +1,5 @@
 //! Conversations: one client on a pipe, in an HTTP session, or in a single HTTP exchange.
 
-mod announcements;
 mod arrival_reply;
 mod batch;
 mod call_observer;
@@ -28,10 +27,9 @@ mod test_session;
 pub use outbound::{ErrorInfo, Outbound, OutgoingMessage};
 pub use test_session::{HandlerFailure, TestSession};
 
-pub(crate) use announcements::{Announce, Announcement};
 pub(crate) use arrival_reply::ArrivalReply;
 pub(crate) use connection::{Connection, ConversationSetup, ConversationStart, Origin};
-pub(crate) use pending::PendingNotifications;
+pub(crate) use pending::{Announce, Announcement, PendingNotifications};
 pub(crate) use shared_state::{SessionChange, SharedState};
 
 pub(super) use call_observer::CallObserver;
