@@ -1,7 +1,7 @@
 //! Tasks: tool calls that outlive their requests. One implementation serves both forms of the
 //! protocol: core tasks of 2025-11-25 and the extension of 2026-07-28.
 
-mod fetches;
+mod elsewhere;
 mod named_task;
 mod record;
 mod recording;

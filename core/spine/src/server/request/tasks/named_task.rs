@@ -1,15 +1,23 @@
 //! Tasks that requests name: of this process, or of other workers.
 
 use super::{
+    elsewhere::CANCEL_TIMEOUT,
     record::TaskRecord,
-    server_task::Task,
-    stored::{CANCEL_TIMEOUT, StoredTasks, list_of, unavailable},
+    server_task::{ResultRequest, Task},
+    stored::{StoredTasks, list_of, unavailable},
     task_view::TaskView,
 };
 use crate::{
+    engine::RequestTimeout,
     protocol::{RawJson, RpcError, method},
     race,
-    server::request::active_request::{ActiveRequest, Routed},
+    server::{
+        handlers::{Answer, CancelSent, ClientRequestError, InputRequest},
+        request::{
+            active_request::{ActiveRequest, Routed},
+            requests_to_client::InputCallback,
+        },
+    },
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -74,6 +82,21 @@ impl ActiveRequest {
     }
 }
 
+impl ResultRequest for ActiveRequest {
+    fn can_ask(&self) -> bool {
+        self.can_ask()
+    }
+
+    fn ask(
+        self: Arc<Self>,
+        timeout: RequestTimeout,
+        request: &InputRequest,
+        on_response: InputCallback,
+    ) -> Result<CancelSent, ClientRequestError> {
+        self.send_input_request(timeout, request, on_response)
+    }
+}
+
 impl NamedTask {
     fn is_of_session(&self) -> bool {
         match self {
@@ -110,7 +133,7 @@ impl NamedTask {
     /// for it, on whose stream the task can send its client requests.
     pub(in crate::server) async fn outcome(self, context: &Arc<ActiveRequest>) -> Result<RawJson, RpcError> {
         match self {
-            Self::Here(task) => task.outcome(context).await,
+            Self::Here(task) => task.outcome(Arc::clone(context) as _).await,
             Self::Elsewhere(stored, record) => stored.outcome_elsewhere(*record, context).await,
         }
     }
@@ -147,10 +170,11 @@ impl NamedTask {
 
     /// Passes input responses of the client to the task, unless it is over.
     pub(in crate::server) async fn update(&self, responses: Map<String, Value>) -> Result<(), RpcError> {
+        let answers = responses.into_iter().map(|(key, response)| (key, Answer::Given(response))).collect();
         match self {
-            Self::Here(task) => task.update(responses),
+            Self::Here(task) => task.take_answers(answers),
             Self::Elsewhere(_, record) if record.is_final() => {}
-            Self::Elsewhere(stored, record) => stored.update(record, responses).await?,
+            Self::Elsewhere(stored, record) => stored.answer(record, answers).await?,
         }
         Ok(())
     }

@@ -85,6 +85,31 @@ fn log_of_ids(number: u64) -> String {
 }
 
 impl StoredTasks {
+    /// Finds a stored task. If its worker has died, it restarts here or has failed.
+    pub(super) async fn look_up(self: &Arc<Self>, id: &str) -> Result<Option<TaskRecord>, StoreError> {
+        loop {
+            let Some(text) = self.store.get(&key(id)).await? else { return Ok(None) };
+            let record = TaskRecord::read(&text, self.store.name())?;
+            if record.is_final() || record.worker == self.worker || self.lives(&record.worker).await? {
+                return Ok(Some(record));
+            }
+            // Of the workers that notice, one writes the record; the others read it again.
+            let now = self.runtime.unix_time();
+            let next = record.next_run(&self.worker, now);
+            let runs_again = next.is_some();
+            let next = next.unwrap_or_else(|| record.failed(RpcError::interrupted(), now));
+            let written = next.text();
+            let taken = self.store.put_if(&key(id), Some(&text), &written, next.left(now)).await;
+            // Also if the store did not confirm it: nobody else would.
+            if runs_again && !matches!(taken, Ok(false)) {
+                self.runtime.spawn(Box::pin(run_again(Arc::clone(self), next.clone(), written, text)));
+            }
+            if taken? {
+                return Ok(Some(next));
+            }
+        }
+    }
+
     /// Stores the request of a task before the task itself.
     pub(super) async fn keep_request(&self, task: &Task, request: &TaskRequest) -> Result<(), StoreError> {
         let text = serde_json::to_string(request).unwrap_or_default();
@@ -178,7 +203,7 @@ impl StoredTasks {
 /// Restarts a task that this worker has taken over, if the takeover is in the store: `written` is
 /// the value that it wrote, `before` the previous one. A busy worker leaves the task to others, or
 /// for later.
-pub(super) async fn run_again(stored: Arc<StoredTasks>, record: TaskRecord, written: String, before: String) {
+async fn run_again(stored: Arc<StoredTasks>, record: TaskRecord, written: String, before: String) {
     let runtime = &stored.runtime;
     loop {
         match stored.store.get(&key(record.id())).await {

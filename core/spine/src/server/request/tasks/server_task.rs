@@ -1,28 +1,26 @@
 //! A task: its status, its result, and the input it waits for.
 
-use super::{
-    recording::TaskRecording,
-    task_view::{TaskResult, TaskView, related},
-};
+use super::task_view::{TaskResult, TaskView, related};
 use crate::{
     engine::{RequestTimeout, later},
     holder::Holder,
     on_drop::OnDrop,
-    protocol::{RawJson, Revision, RevisionFeature, RpcError, model::TaskStatus},
+    protocol::{RawJson, Revision, RevisionFeature, RpcError, error::code, model::TaskStatus},
     race,
     runtime::{Promise, Runtime},
     server::{
         handlers::{Answer, CancelSent, Cancellation, ClientRequestError, InputRequest, TaskRun},
-        request::{active_request::ActiveRequest, request_keys::unused_key},
+        request::request_keys::unused_key,
         session::{ServerState, TaskChange},
     },
     sync::Mutex,
 };
 use indexmap::IndexMap;
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 use std::{
     cell::OnceCell,
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
+    mem,
     sync::{
         Arc, OnceLock, Weak,
         atomic::{AtomicBool, Ordering},
@@ -52,9 +50,12 @@ pub(in crate::server) struct Task {
     /// The task continues in another process, so nothing that happens to it here is reported.
     handed_over: AtomicBool,
     /// Stores each change, if the server has a store.
-    recording: OnceLock<Arc<TaskRecording>>,
+    on_change: OnceLock<OnChange>,
     state: Mutex<TaskState>,
 }
+
+/// Called with the task after each change.
+type OnChange = Box<dyn Fn(&Arc<Task>) + Send + Sync>;
 
 #[derive(Default)]
 struct TaskState {
@@ -68,42 +69,22 @@ struct TaskState {
     /// Keys are never used again (TKX-12).
     used: BTreeSet<String>,
     waiters: Vec<Arc<Waiter>>,
-    /// The other workers that are watched because they have sent client requests.
-    watched: BTreeSet<String>,
 }
 
 /// A client request of the task.
 struct OpenInputRequest {
     request: InputRequest,
     timeout: RequestTimeout,
-    on_response: Box<dyn FnOnce(Result<Value, ClientRequestError>) + Send>,
-    /// In the legacy era: who has sent it.
-    sender: Option<Sender>,
+    on_response: InputCallback,
+    /// In the legacy era: whether it was sent on the stream of a request for the result.
+    is_sent: bool,
     /// Cancels it at the client.
     cancel: Option<CancelSent>,
     /// Kept when it ends.
     ended: Arc<Promise<()>>,
 }
 
-/// The sender of a client request.
-#[derive(Clone, PartialEq)]
-pub(super) enum Sender {
-    /// A request for the result in this process.
-    Here,
-    /// One at another worker.
-    Worker(String),
-}
-
 impl OpenInputRequest {
-    fn is_sent_by(&self, worker: &str) -> bool {
-        matches!(&self.sender, Some(Sender::Worker(sender)) if sender == worker)
-    }
-
-    /// Resets the sender: the request has to be sent again.
-    fn is_lost(&mut self) {
-        (self.sender, self.cancel) = (None, None);
-    }
-
     /// Ends it without an answer of the client.
     fn give_up(self, error: ClientRequestError, reason: &str) {
         self.ended.keep(());
@@ -114,13 +95,28 @@ impl OpenInputRequest {
     }
 }
 
+/// A request for the result of a task, on whose stream client requests can be sent.
+pub(super) trait ResultRequest: Send + Sync {
+    /// Returns whether they can be sent now.
+    fn can_ask(&self) -> bool;
+    /// Sends one, and validates the answer.
+    fn ask(
+        self: Arc<Self>,
+        timeout: RequestTimeout,
+        request: &InputRequest,
+        on_response: InputCallback,
+    ) -> Result<CancelSent, ClientRequestError>;
+}
+
 /// Something that waits for the end of the task.
 struct Waiter {
-    /// The request for the result, on whose stream client requests can be sent.
-    fetch: Option<Arc<ActiveRequest>>,
+    fetch: Option<Arc<dyn ResultRequest>>,
     /// Kept when the end is reported.
     ended: Promise<()>,
 }
+
+/// Called once with the validated answer to a client request.
+type InputCallback = Box<dyn FnOnce(Result<Value, ClientRequestError>) + Send>;
 
 /// The constant facts of a task.
 pub(in crate::server) struct TaskFacts {
@@ -156,16 +152,6 @@ impl TaskState {
         self.view.set_requests(requests.collect());
         self.view.touch(now);
     }
-
-    /// The client requests that nobody has sent yet, for this sender.
-    fn take_unsent(&mut self, sender: &Sender) -> Vec<(String, InputRequest, RequestTimeout)> {
-        let unsent = self.open_requests.iter_mut().filter(|(_, open)| open.sender.is_none());
-        let take = |(key, open): (&String, &mut OpenInputRequest)| {
-            open.sender = Some(sender.clone());
-            (key.clone(), open.request.clone(), open.timeout)
-        };
-        unsent.map(take).collect()
-    }
 }
 
 impl Task {
@@ -173,8 +159,8 @@ impl Task {
         let mut view = TaskView::new(&facts.id, facts.created, facts.ttl, facts.poll_interval);
         view.touch(runtime.unix_time());
         let state = Mutex::new(TaskState { view, ..TaskState::default() });
-        let (handed_over, recording) = (AtomicBool::new(false), OnceLock::new());
-        Arc::new(Self { facts, server, runtime, handed_over, recording, state })
+        let (handed_over, on_change) = (AtomicBool::new(false), OnceLock::new());
+        Arc::new(Self { facts, server, runtime, handed_over, on_change, state })
     }
 
     /// Reports a change of a running task to the store and the clients.
@@ -187,8 +173,8 @@ impl Task {
     }
 
     fn write_down(self: &Arc<Self>) {
-        if let Some(recording) = self.recording.get() {
-            recording.changed(self);
+        if let Some(on_change) = self.on_change.get() {
+            on_change(self);
         }
     }
 
@@ -201,9 +187,9 @@ impl Task {
         }
     }
 
-    /// Stores the current state, and each change from now on.
-    pub(super) fn record(self: &Arc<Self>, recording: Arc<TaskRecording>) {
-        self.recording.get_or_init(|| recording).changed(self);
+    /// Sets what stores each change, and stores the current state.
+    pub(super) fn on_change(self: &Arc<Self>, on_change: OnChange) {
+        self.on_change.get_or_init(|| on_change)(self);
     }
 
     pub(super) fn is_handed_over(&self) -> bool {
@@ -232,8 +218,8 @@ impl Task {
 
     /// Completes when the task is over and its end has been reported. In the legacy era, client
     /// requests are meanwhile sent on the stream of `fetch`, a request for the result (TSK-19).
-    pub(in crate::server) async fn announced(self: &Arc<Self>, fetch: Option<&Arc<ActiveRequest>>) {
-        let waiter = Arc::new(Waiter { fetch: fetch.cloned(), ended: Promise::default() });
+    pub(super) async fn announced(self: &Arc<Self>, fetch: Option<Arc<dyn ResultRequest>>) {
+        let waiter = Arc::new(Waiter { fetch, ended: Promise::default() });
         {
             let mut state = self.state.lock();
             if state.is_announced {
@@ -247,7 +233,7 @@ impl Task {
     }
 
     /// The result of the request, related to the task, once the task is over (TSK-20).
-    pub(in crate::server) async fn outcome(self: &Arc<Self>, fetch: &Arc<ActiveRequest>) -> Result<RawJson, RpcError> {
+    pub(super) async fn outcome(self: &Arc<Self>, fetch: Arc<dyn ResultRequest>) -> Result<RawJson, RpcError> {
         self.announced(Some(fetch)).await;
         match self.elsewhere() {
             Some(elsewhere) => Err(elsewhere),
@@ -319,7 +305,7 @@ impl Task {
     /// Called when the process ends. A task that restarts elsewhere is left as it is; any other
     /// fails.
     pub(super) fn leave(self: &Arc<Self>, reason: &str) {
-        match self.facts.run.is_some() && self.recording.get().is_some() && !self.is_final() {
+        match self.facts.run.is_some() && self.on_change.get().is_some() && !self.is_final() {
             true => self.hand_over(reason),
             false if self.end(TaskStatus::Failed, Err(RpcError::interrupted())) => {
                 self.facts.cancellation.cancel(reason);
@@ -349,7 +335,7 @@ impl Task {
             }
             state.before_end = announced_later.then(|| state.view.clone());
             state.view.end(status, outcome, self.runtime.unix_time());
-            std::mem::take(&mut state.open_requests)
+            mem::take(&mut state.open_requests)
         };
         for open in open_requests.into_values() {
             open.give_up(ClientRequestError::Cancelled, "the task is over");
@@ -366,11 +352,11 @@ impl Task {
     pub(super) fn announce_end(&self) {
         let waiters = {
             let mut state = self.state.lock();
-            if !state.view.status().is_final() || std::mem::replace(&mut state.is_announced, true) {
+            if !state.view.status().is_final() || mem::replace(&mut state.is_announced, true) {
                 return;
             }
             state.before_end = None;
-            std::mem::take(&mut state.waiters)
+            mem::take(&mut state.waiters)
         };
         if !self.is_handed_over() {
             self.notify_clients();
@@ -387,29 +373,33 @@ impl Task {
     }
 
     /// Sends a client request, which the task waits for (TSK-14).
+    ///
+    /// # Errors
+    /// If the task is over, or was restarted.
     pub(in crate::server) fn ask(
         self: &Arc<Self>,
         key: &str,
         mut request: InputRequest,
         timeout: RequestTimeout,
-        on_response: Box<dyn FnOnce(Result<Value, ClientRequestError>) + Send>,
+        on_response: InputCallback,
     ) -> Result<CancelSent, ClientRequestError> {
+        // The client may have answered an earlier run, whose process has ended.
+        if self.facts.run.as_ref().is_some_and(|run| run.number > 1) {
+            return Err(ClientRequestError::Refused(cannot_ask_again(request.kind.method())));
+        }
         let ended = Arc::<Promise<()>>::default();
         let key = {
             let mut state = self.state.lock();
             if state.view.status().is_final() {
                 return Err(ClientRequestError::Cancelled);
             }
-            // The client may remember the keys of earlier runs.
-            let again = self.facts.run.as_ref().map(|run| run.number).filter(|number| *number > 1);
-            let key = again.map_or_else(|| key.to_owned(), |number| format!("{key}-run-{number}"));
-            let key = unused_key(&mut state.used, &key);
+            let key = unused_key(&mut state.used, key);
             if self.is_of_session() {
                 let params = self.related(&RawJson::object(&request.params)).ok();
                 request.params = params.and_then(|params| params.parse().ok()).unwrap_or(request.params);
             }
-            let (sender, cancel, ended) = (None, None, Arc::clone(&ended));
-            let open = OpenInputRequest { request, timeout, on_response, sender, cancel, ended };
+            let (is_sent, cancel, ended) = (false, None, Arc::clone(&ended));
+            let open = OpenInputRequest { request, timeout, on_response, is_sent, cancel, ended };
             state.open_requests.insert(key.clone(), open);
             state.requests_changed(self.runtime.unix_time());
             key
@@ -436,31 +426,37 @@ impl Task {
 
     /// In the legacy era, requests are sent on the stream of a request for the result (TSK-19).
     fn send_open_requests(self: &Arc<Self>) {
-        let (context, open_requests) = {
+        let (context, unsent) = {
             let mut state = self.state.lock();
             let mut fetches = state.waiters.iter().filter_map(|waiter| waiter.fetch.clone());
             let Some(context) = fetches.find(|context| context.can_ask()) else { return };
-            let open_requests = state.take_unsent(&Sender::Here);
-            (context, open_requests)
+            let unsent = state.open_requests.iter_mut().filter(|(_, open)| !open.is_sent);
+            let unsent: Vec<_> = unsent
+                .map(|(key, open)| {
+                    open.is_sent = true;
+                    (key.clone(), open.request.clone(), open.timeout)
+                })
+                .collect();
+            (context, unsent)
         };
-        for (key, request, timeout) in open_requests {
+        for (key, request, timeout) in unsent {
             let task = Arc::clone(self);
             let name = key.clone();
             let on_response = Box::new(move |answer| task.answered_or_unsent(&name, answer));
-            match context.send_input_request(timeout, &request, on_response) {
-                Ok(cancel) => self.sent(&key, &Sender::Here, cancel),
+            match Arc::clone(&context).ask(timeout, &request, on_response) {
+                Ok(cancel) => self.sent(&key, cancel),
                 Err(error) => self.answered_or_unsent(&key, Err(error)),
             }
         }
     }
 
     /// Called when a client request was sent. Cancels it if it was withdrawn meanwhile.
-    pub(super) fn sent(&self, key: &str, sender: &Sender, cancel: CancelSent) {
+    fn sent(&self, key: &str, cancel: CancelSent) {
         {
             let mut state = self.state.lock();
             if let Some(open) = state.open_requests.get_mut(key) {
-                // Otherwise, it is lost already, and somebody else sends it.
-                if open.sender.as_ref() == Some(sender) {
+                // Otherwise, it is lost already, and is sent on another stream.
+                if open.is_sent {
                     open.cancel = Some(cancel);
                 }
                 return;
@@ -469,44 +465,12 @@ impl Task {
         cancel("it was withdrawn");
     }
 
-    /// The client requests that nobody has sent yet, for another worker.
-    pub(super) fn take_unsent(&self, sender: &Sender) -> Vec<(String, InputRequest, RequestTimeout)> {
-        self.state.lock().take_unsent(sender)
-    }
-
-    /// Returns whether another worker is not watched yet, and has to be from now on.
-    pub(super) fn begin_watching(&self, worker: &str) -> bool {
-        self.state.lock().watched.insert(worker.to_owned())
-    }
-
-    /// Returns whether another worker has sent an open client request. If not, it is no longer
-    /// watched.
-    pub(super) fn keeps_watching(&self, worker: &str) -> bool {
-        let mut state = self.state.lock();
-        let is_sender = state.open_requests.values().any(|open| open.is_sent_by(worker));
-        if !is_sender {
-            state.watched.remove(worker);
-        }
-        is_sender
-    }
-
-    /// The open client request with this key, or any, that another worker should have sent is sent
-    /// by somebody else, now or later.
-    pub(super) fn not_sent_by(self: &Arc<Self>, worker: &str, key: Option<&str>) {
-        for (name, open) in &mut self.state.lock().open_requests {
-            if open.is_sent_by(worker) && key.is_none_or(|key| key == name) {
-                open.is_lost();
-            }
-        }
-        self.send_open_requests();
-    }
-
     /// A request whose stream was lost is sent on another one, now or later.
     fn answered_or_unsent(self: &Arc<Self>, key: &str, answer: Result<Value, ClientRequestError>) {
         match answer {
             Err(ClientRequestError::Cancelled | ClientRequestError::Closed | ClientRequestError::NotReachable) => {
                 if let Some(open) = self.state.lock().open_requests.get_mut(key) {
-                    open.is_lost();
+                    (open.is_sent, open.cancel) = (false, None);
                 }
                 self.send_open_requests();
             }
@@ -517,6 +481,9 @@ impl Task {
     /// Completes a client request.
     fn answered(self: &Arc<Self>, key: &str, answer: Result<Value, ClientRequestError>) {
         if let Some(open) = self.take_open(key) {
+            if let Some(cancel) = open.cancel {
+                cancel("it was answered");
+            }
             (open.on_response)(answer);
         }
     }
@@ -541,19 +508,15 @@ impl Task {
         Some(open)
     }
 
-    /// Processes the responses of `tasks/update`. Keys that are not open are ignored (TKX-18), and
-    /// so are responses of the wrong type.
-    pub(in crate::server) fn update(self: &Arc<Self>, responses: Map<String, Value>) {
-        for (key, response) in responses {
-            self.take_answer(&key, Answer::Given(response));
-        }
-    }
-
-    pub(super) fn take_answer(self: &Arc<Self>, key: &str, answer: Answer) {
-        let request = self.state.lock().open_requests.get(key).map(|open| open.request.clone());
-        match request.map(|request| request.read(answer)) {
-            None | Some(Err(ClientRequestError::Suspended)) => {}
-            Some(answer) => self.answered(key, answer),
+    /// Processes the client's answers. Keys that are not open are ignored (TKX-18), and so are
+    /// responses of the wrong type.
+    pub(super) fn take_answers(self: &Arc<Self>, answers: BTreeMap<String, Answer>) {
+        for (key, answer) in answers {
+            let request = self.state.lock().open_requests.get(&key).map(|open| open.request.clone());
+            match request.map(|request| request.read(answer)) {
+                None | Some(Err(ClientRequestError::Suspended)) => {}
+                Some(answer) => self.answered(&key, answer),
+            }
         }
     }
 
@@ -566,4 +529,12 @@ impl Task {
     pub(in crate::server) fn is_core(revision: Revision) -> bool {
         revision.supports(RevisionFeature::CoreTasks)
     }
+}
+
+/// The error of a client request of a restarted task.
+fn cannot_ask_again(method: &str) -> RpcError {
+    let text = format!(
+        "{method}: the task was restarted because its process ended, and a restarted task cannot ask its client. Call the tool again"
+    );
+    RpcError::new(code::INTERNAL_ERROR, text).with_data(json!({"reason": "restarted"}))
 }

@@ -122,9 +122,9 @@ impl TaskView {
         }
     }
 
-    /// The keys of the client requests that it waits for.
-    pub(super) fn request_keys(&self) -> Vec<String> {
-        self.task.input_requests.iter().flat_map(|requests| requests.keys().cloned()).collect()
+    /// The client requests that it waits for, by their keys.
+    pub(super) fn requests(&self) -> impl Iterator<Item = (&String, &Value)> + Clone {
+        self.task.input_requests.iter().flatten()
     }
 
     /// Starts another run.
