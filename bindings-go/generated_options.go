@@ -108,10 +108,8 @@ type ServerOptions struct {
 	// Maximum nesting of arrays and objects in a message; at most 128. The default is 128.
 	MaxNesting int `json:"maxNesting,omitempty"`
 	// Maximum JSON values in a message, which take far more memory than their text; a message with more
-	// is invalid. An HTTP endpoint also limits the total of all messages with more than 2,048 values,
-	// until their calls and tasks have ended: twice this number for bodies above 64 KiB, of which one
-	// principal may have half, and this number for smaller ones, of which one principal may have a
-	// quarter. Beyond that, messages are refused as busy. The default is 500000.
+	// is invalid. An HTTP endpoint counts each value of a message with more than 2,048 as 72 bytes of
+	// the requests that it reads and serves. The default is 500000.
 	MaxValues int `json:"maxValues,omitempty"`
 	// Maximum running calls per session. The default is 128.
 	MaxRunning int `json:"maxRunning,omitempty"`
@@ -207,10 +205,12 @@ type HTTPOptions struct {
 	// abandoned as busy. The default is 4096.
 	MaxRequests int `json:"maxRequests,omitempty"`
 	// Total size of all requests being read or served, until their calls and tasks have ended; at least
-	// the maximum size of a message. Requests that do not fit are refused as busy. One client may use a
-	// quarter of it, the last 16 MiB are reserved for bodies up to 64 KiB, and larger ones must arrive
-	// at 4 KiB per second or more. Inside a web framework, bodies waiting for their access token to be
-	// verified have an additional quarter of it. The default is 268435456.
+	// the maximum size of a message. A JSON value of a message with more than 2,048 counts as 72 bytes,
+	// about what it takes in memory. Requests that do not fit are refused as busy. One client may use a
+	// quarter of it, or have one message, and the last 16 MiB are reserved for messages up to 64 KiB.
+	// Bodies above 64 KiB must arrive at 4 KiB per second or more. Inside a web framework, bodies
+	// waiting for their access token to be verified have an additional quarter of it. The default is
+	// 268435456.
 	MaxBodyBytes int `json:"maxBodyBytes,omitempty"`
 	// Maximum requests per minute of each principal or, if no tokens are verified, of each address
 	// behind trusted proxies, or else of each session; requests with none of these share one limit.
@@ -527,7 +527,8 @@ type ToolOptions struct {
 	// Restart a task that was running when its process ended, from the beginning and with the same
 	// arguments, on the next worker that shares the server's store: within 30 seconds, up to three runs
 	// in all. By default, such a task fails. A worker presumed dead may still be running, so two
-	// concurrent runs must do no harm. Not for tools that defer their tasks.
+	// concurrent runs must do no harm. A restarted task that asks its client fails. Not for tools that
+	// defer their tasks.
 	RestartTask bool `json:"restartTask,omitempty"`
 	// `ui://` URI of the tool's user interface (MCP Apps): `_meta.ui.resourceUri` of the descriptor.
 	Ui string `json:"ui,omitempty"`

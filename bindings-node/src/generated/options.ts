@@ -128,10 +128,8 @@ export interface ServerOptions {
   maxNesting?: number | undefined;
   /**
    * Maximum JSON values in a message, which take far more memory than their text; a message with
-   * more is invalid. An HTTP endpoint also limits the total of all messages with more than 2,048
-   * values, until their calls and tasks have ended: twice this number for bodies above 64 KiB, of
-   * which one principal may have half, and this number for smaller ones, of which one principal may
-   * have a quarter. Beyond that, messages are refused as busy. Default: 500,000.
+   * more is invalid. An HTTP endpoint counts each value of a message with more than 2,048 as 72
+   * bytes of the requests that it reads and serves. Default: 500,000.
    */
   maxValues?: number | undefined;
   /** Maximum running calls per session. Default: 128. */
@@ -271,10 +269,12 @@ export interface HttpOptions {
   maxRequests?: number | undefined;
   /**
    * Total size of all requests being read or served, until their calls and tasks have ended; at
-   * least the maximum size of a message. Requests that do not fit are refused as busy. One client
-   * may use a quarter of it, the last 16 MiB are reserved for bodies up to 64 KiB, and larger ones
-   * must arrive at 4 KiB per second or more. Inside a web framework, bodies waiting for their
-   * access token to be verified have an additional quarter of it. Default: 268,435,456 (256 MiB).
+   * least the maximum size of a message. A JSON value of a message with more than 2,048 counts as
+   * 72 bytes, about what it takes in memory. Requests that do not fit are refused as busy. One
+   * client may use a quarter of it, or have one message, and the last 16 MiB are reserved for
+   * messages up to 64 KiB. Bodies above 64 KiB must arrive at 4 KiB per second or more. Inside a
+   * web framework, bodies waiting for their access token to be verified have an additional quarter
+   * of it. Default: 268,435,456 (256 MiB).
    */
   maxBodyBytes?: number | undefined;
   /**
@@ -718,7 +718,8 @@ export interface ToolOptions {
    * Restart a task that was running when its process ended, from the beginning and with the same
    * arguments, on the next worker that shares the server's store: within 30 seconds, up to three
    * runs in all. By default, such a task fails. A worker presumed dead may still be running, so two
-   * concurrent runs must do no harm. Not for tools that defer their tasks. Default: false.
+   * concurrent runs must do no harm. A restarted task that asks its client fails. Not for tools
+   * that defer their tasks. Default: false.
    */
   restartTask?: boolean | undefined;
   /**

@@ -21,11 +21,11 @@ const PAGES: &str = "core/spine/src/client/calls/whole_lists.rs";
 const RECORDS: &str = "workers/session_records.rs";
 const LINK: &str = "core/spine/src/transport/http_client/http_link.rs";
 const SKILL: &str = "core/spine/src/server/registry/skill/mod.rs";
-const SMALL_BODY: Constant = ("gate.rs", "SMALL_BODY");
+const SMALL_BODY: Constant = ("admission.rs", "SMALL_BODY");
 
 /// The rows of the table, with the constants of their figures, in order. Other files than
 /// those of `core/` are relative to [`HTTP`].
-const ROWS: [(&str, &[Constant]); 47] = [
+const ROWS: [(&str, &[Constant]); 48] = [
     ("costly checks of values, and compilations of schemas, concurrently", &[]),
     ("waiting costly checks of one caller", &[("core/spine/src/util/turns.rs", "MAX_WAITING")]),
     ("a schema", &[(BOUNDS, "MAX_VALUES"), (BOUNDS, "MAX_NESTING"), (BOUNDS, "MAX_REACHED")]),
@@ -52,12 +52,16 @@ const ROWS: [(&str, &[Constant]); 47] = [
     ("the head of a request", &[("http_listener.rs", "HEAD_BYTES")]),
     ("concurrent requests on an HTTP/2 connection", &[("http_listener.rs", "MAX_STREAMS")]),
     ("unread responses of an HTTP/2 connection", &[("unread.rs", "MAX_UNREAD")]),
-    ("a new connection without a request, at the connection limit", &[("connection_limits.rs", "FIRST_REQUEST")]),
-    ("a client that reads nothing sent to it, at the connection limit", &[("connection_limits.rs", "STALLED")]),
+    ("a new connection without a request, at the connection limit", &[("admission.rs", "FIRST_REQUEST")]),
+    ("a client that reads nothing sent to it, at the connection limit", &[("activity.rs", "STALLED")]),
     ("a pause within a body", &[("post_body.rs", "PAUSE")]),
     ("a body above 64 KiB", &[SMALL_BODY, ("post_body.rs", "LEAST"), ("post_body.rs", "WINDOW")]),
     ("a body", &[("post_body.rs", "DEADLINE")]),
-    ("bodies above 64 KiB of one client", &[SMALL_BODY, ("gate.rs", "ROOM_FOR_SMALL")]),
+    (
+        "a JSON value, in a message with more than 2,048",
+        &[("admission.rs", "MAX_UNCOUNTED_VALUES"), ("admission.rs", "VALUE_BYTES")],
+    ),
+    ("messages above 64 KiB of one client", &[SMALL_BODY, ("admission.rs", "ROOM_FOR_SMALL")]),
     ("messages above 64 KiB parsed and validated concurrently", &[SMALL_BODY]),
     ("a skill", &[(SKILL, "MAX_FILES"), (SKILL, "MAX_BYTES")]),
     ("servers that contain one another", &[("core/spine/src/server/session/local_mount.rs", "MAX_DEPTH")]),

@@ -20,10 +20,8 @@ crate::options! {
         /// Maximum nesting of arrays and objects in a message; at most 128.
         max_nesting: usize => "maxNesting" limit 5 = MAX_NESTING,
         /// Maximum JSON values in a message, which take far more memory than their text; a message
-        /// with more is invalid. An HTTP endpoint also limits the total of all messages with more
-        /// than 2,048 values, until their calls and tasks have ended: twice this number for bodies
-        /// above 64 KiB, of which one principal may have half, and this number for smaller ones,
-        /// of which one principal may have a quarter. Beyond that, messages are refused as busy.
+        /// with more is invalid. An HTTP endpoint counts each value of a message with more than
+        /// 2,048 as 72 bytes of the requests that it reads and serves.
         max_values: usize => "maxValues" limit 19 = 500_000,
         /// Maximum running calls per session.
         max_running: usize => "maxRunning" limit 2 = 128,

@@ -2,11 +2,10 @@
 
 use super::{
     access_control::Caller,
+    admission::Permit,
     endpoint_state::EndpointState,
-    gate::Permit,
     history::History,
-    post_body::{self, busy},
-    rate,
+    post_body, rate,
     reply::{self, empty, method_not_allowed},
     response_body::{Events, HttpBody},
     response_stream::{Answers, Stream, StreamKind, StreamReader},
@@ -91,22 +90,22 @@ impl EndpointState {
         session: Option<&str>,
     ) -> Result<(Frame, Permit), Rejection> {
         self.check_rate(rate_limit_key, session, 1)?;
-        let mut permit = self.gate.permit(rate_limit_key);
+        let mut permit = self.admission.permit(rate_limit_key);
         let is_closing = self.is_closing();
         if session.is_none() {
             if is_closing {
                 return Err(closing(None));
             }
-            permit.check_slot().map_err(busy)?;
+            permit.check_slot()?;
         }
-        permit.hold_head(request.head_bytes()).map_err(busy)?;
+        permit.hold_head(request.head_bytes())?;
         let frame = self.read(body, &mut permit).await?;
         // Answers and cancellations let calls end.
         if is_closing && asks(&frame) {
             return Err(closing(classify::id_of(&frame)));
         }
         if session.is_none() {
-            permit.take_slot().map_err(busy)?;
+            permit.take_slot()?;
         }
         if let Frame::Batch(elements) = &frame {
             self.check_rate(rate_limit_key, session, elements.len().saturating_sub(1))?;
@@ -129,7 +128,7 @@ impl EndpointState {
         let limits = &self.server.options().limits;
         let body = {
             let reading = pin!(post_body::read(body, limits.max_message_bytes, permit));
-            self.readers.read(reading).await.ok_or_else(|| busy("too many bodies are being sent"))??
+            self.admission.read(reading).await??
         };
         let is_large = permit.is_large();
         if body.len() > MAX_UNCOUNTED_BYTES {
@@ -137,7 +136,7 @@ impl EndpointState {
             let values = self.large.work(is_large, move || envelope::count_values(&counted)).await?;
             // A message with too many values is refused separately.
             if values <= limits.max_values {
-                permit.hold_values(values).map_err(busy)?;
+                permit.hold_values(values)?;
             }
         }
         let bounds = limits.frame();
@@ -215,7 +214,7 @@ impl EndpointState {
         }
         let slot = post.permit.take_slot();
         let slot = if streams { slot.and_then(|()| post.permit.becomes_stream()) } else { slot };
-        slot.map_err(|full| Rejection::busy(id, full))?;
+        slot.map_err(|full| full.refusing(id))?;
         post.accepts.events &= streams || !self.json;
         let connection = self.connect(Arc::clone(&self.nowhere), ConversationStart::Session);
         let kind = StreamKind::Answer { streams: post.accepts.events, in_session: true };
@@ -387,7 +386,9 @@ impl EndpointState {
     ) -> Result<Response<HttpBody>, Rejection> {
         let PostedMessage { request, caller, rate_limit_key, accepts, frame, permit, .. } = *post;
         let is_large = permit.is_large();
-        permit.served_by(&connection).map_err(|full| Rejection::busy(classify::id_of(&frame), full))?;
+        if !permit.served_by(&connection) {
+            return Err(closing(classify::id_of(&frame)));
+        }
         let stream = Stream::new(kind);
         let mut reader = stream.attach();
         reader.cancels = mirror.as_ref().map(|_| Arc::clone(&connection));

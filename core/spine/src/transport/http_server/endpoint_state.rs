@@ -4,9 +4,8 @@ use super::{
     super::closing::Closing,
     access_control::{AccessControl, Caller},
     access_log::RefusalLog,
-    body_readers::BodyReaders,
+    admission::Admission,
     forwarded::{TrustedProxy, client_of},
-    gate::Gate,
     health::Readiness,
     history::ReplayBudget,
     large_messages::LargeMessages,
@@ -48,9 +47,7 @@ pub(super) struct EndpointState {
     pub(super) workers: Option<Arc<Workers>>,
     /// The number of this endpoint at the server.
     pub(super) origin: u64,
-    /// Admission of requests without a session.
-    pub(super) gate: Arc<Gate>,
-    pub(super) readers: BodyReaders,
+    pub(super) admission: Arc<Admission>,
     pub(super) large: LargeMessages,
     pub(super) rate: Option<RateLimit>,
     /// Released when everything has ended.

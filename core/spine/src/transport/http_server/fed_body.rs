@@ -1,5 +1,6 @@
 //! Request bodies that a web framework passes in chunks.
 
+use super::admission::SMALL_BODY;
 use crate::runtime::Watched;
 use bytes::Bytes;
 use http_body::{Body, Frame};
@@ -14,12 +15,9 @@ use std::{
     task::{Context, Poll},
 };
 
-/// Bodies up to this size are admitted when larger ones are not.
-const SMALL_BODY: usize = 64 << 10;
-
 /// Memory budget for the unread chunks of all bodies of an endpoint. Their senders may be unknown,
 /// because bodies arrive while their access token is still being verified. Bytes that have been
-/// read count at the gate (`gate.rs`).
+/// read count in `admission.rs`.
 #[derive(Debug)]
 pub(crate) struct FeedRoom {
     max: usize,

@@ -2,7 +2,8 @@
 
 use super::{
     super::{blocked::CUT_TIMEOUT, bound_address::BoundAddress, closing::Deadline},
-    connection_limits::{Activity, ConnectionLimit, ConnectionPermit, Connections},
+    activity::Activity,
+    admission::{Admission, Place},
     http_options::HttpOptions,
     service::HttpService,
     socket::{Socket, SocketStream},
@@ -75,9 +76,9 @@ impl HttpListener {
         let service = HttpService::at_path(server, options, runtime);
         let (phase, phases) = watch::channel(ListenerPhase::Open);
         let times = Times { idle: options.idle_timeout.clamp(MIN_IDLE_TIMEOUT, YEAR), write: options.write_timeout };
-        let connections = Connections::new(options.max_connections, options.max_connections_per_address);
+        let admission = service.admission();
         let server = ConnectionServer { service: service.clone(), times, phases };
-        let task = Mutex::new(Some(tokio::spawn(server.accept(socket, connections))));
+        let task = Mutex::new(Some(tokio::spawn(server.accept(socket, admission))));
         Ok(Self { service, address, phase, probed: options.health, task })
     }
 
@@ -127,17 +128,17 @@ struct ConnectionServer {
 
 impl ConnectionServer {
     /// Accepts connections until stopped, then waits for them to end. Dropping it cuts them off.
-    async fn accept(mut self, socket: Socket, connections: Arc<Connections>) {
+    async fn accept(mut self, socket: Socket, admission: Arc<Admission>) {
         let mut served = JoinSet::new();
         let mut next: Option<(SocketStream, Option<IpAddr>)> = None;
         loop {
             if let Some((stream, address)) = next.take() {
-                match connections.enter(address) {
-                    Ok(permit) => drop(served.spawn(self.clone().serve(stream, address, permit))),
-                    Err(ConnectionLimit::PerAddress) => {
-                        tracing::debug!(target: "trunkline::server::http", "refused a connection: too many from its address");
+                match admission.connect(address) {
+                    Ok(place) => drop(served.spawn(self.clone().serve(stream, address, place))),
+                    Err(full) if full.of_client => {
+                        tracing::debug!(target: "trunkline::server::http", "refused a connection: {}", full.text());
                     }
-                    Err(ConnectionLimit::Total) => next = Some((stream, address)),
+                    Err(_) => next = Some((stream, address)),
                 }
             }
             tokio::select! {
@@ -159,11 +160,11 @@ impl ConnectionServer {
     }
 
     /// Serves HTTP/1.1, or HTTP/2 if the client begins with its preface.
-    async fn serve(self, stream: SocketStream, peer: Option<IpAddr>, permit: ConnectionPermit) {
+    async fn serve(self, stream: SocketStream, peer: Option<IpAddr>, place: Place) {
         let Self { service, times, mut phases } = self;
         let is_late = *phases.borrow() != ListenerPhase::Open;
         let end = if is_late { ListenerPhase::Closed } else { ListenerPhase::Draining };
-        let activity = &permit.activity;
+        let activity = &place.activity;
         let seen = Arc::clone(activity);
         let unread = UnreadResponses::new(activity);
         let answer = service_fn(move |request: Request<Incoming>| {
@@ -270,7 +271,10 @@ async fn stuck(activity: &Activity, longest: Duration) {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::connection_limits::STALLED, *};
+    use super::{
+        super::{activity::STALLED, admission::AdmissionLimits},
+        *,
+    };
     use crate::transport::TokioRuntime;
     use bytes::Bytes;
     use http::StatusCode;
@@ -282,20 +286,29 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
     /// The client end of a served connection, and the serving task.
-    fn served(
-        server: Server,
-        permit: ConnectionPermit,
-    ) -> (DuplexStream, JoinHandle<()>, watch::Sender<ListenerPhase>) {
+    fn served(server: Server, place: Place) -> (DuplexStream, JoinHandle<()>, watch::Sender<ListenerPhase>) {
         let (ours, theirs) = tokio::io::duplex(64 << 10);
         let service = HttpService::at_path(server, &HttpOptions::default(), TokioRuntime::current());
         let (phase, phases) = watch::channel(ListenerPhase::Open);
         let server = ConnectionServer { service, times: TIMES, phases };
-        (theirs, tokio::spawn(server.serve(Box::new(ours), None, permit)), phase)
+        (theirs, tokio::spawn(server.serve(Box::new(ours), None, place)), phase)
     }
 
-    fn lone_permit() -> ConnectionPermit {
-        Connections::new(1, 0).enter(None).ok().unwrap()
+    fn connections(connections: usize, per_address: usize) -> Arc<Admission> {
+        Admission::new(AdmissionLimits { connections, per_address, ..AdmissionLimits::default() })
     }
+
+    fn lone_place() -> Place {
+        connections(1, 0).connect(None).ok().unwrap()
+    }
+
+    /// The limit that a connection reaches: that of its address, or that of all.
+    fn limit_hit(connections: &Arc<Admission>, address: Option<IpAddr>) -> Option<bool> {
+        connections.connect(address).err().map(|full| full.of_client)
+    }
+
+    const OF_ALL: Option<bool> = Some(false);
+    const OF_ADDRESS: Option<bool> = Some(true);
 
     /// A server with a tool whose result is larger than all buffers, and the number of its calls.
     fn large() -> (Server, Arc<AtomicUsize>) {
@@ -337,7 +350,7 @@ mod tests {
     async fn the_handlers_of_an_http2_connection_wait_for_its_client_to_read() {
         const CALLS: usize = 40;
         let (server, runs) = large();
-        let (socket, _serving, _stop) = served(server, lone_permit());
+        let (socket, _serving, _stop) = served(server, lone_place());
         let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
         let windows = builder.initial_stream_window_size(64 << 10).initial_connection_window_size(1 << 30);
         let (sender, connection) = windows.handshake(TokioIo::new(socket)).await.unwrap();
@@ -358,7 +371,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_http2_connection_ends_when_it_has_had_no_request_for_a_while() {
-        let (socket, serving, _stop) = served(large().0, lone_permit());
+        let (socket, serving, _stop) = served(large().0, lone_place());
         let executor = TokioExecutor::new();
         let (mut sender, connection) =
             hyper::client::conn::http2::handshake(executor, TokioIo::new(socket)).await.unwrap();
@@ -382,20 +395,20 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_address_at_its_limit_is_refused_while_the_connection_evicted_for_it_is_unread() {
         let address = Some(IpAddr::V4(Ipv4Addr::LOCALHOST));
-        let connections = Connections::new(10, 1);
-        let (mut socket, serving, _stop) = served(large().0, connections.enter(address).ok().unwrap());
+        let connections = connections(10, 1);
+        let (mut socket, serving, _stop) = served(large().0, connections.connect(address).ok().unwrap());
         sleep(Duration::from_secs(1)).await;
         socket.write_all(text(&call_large()).as_bytes()).await.unwrap();
         // The connection was idle until now, and its request is answered first.
-        assert_eq!(connections.enter(address).err(), Some(ConnectionLimit::Total));
+        assert_eq!(limit_hit(&connections, address), OF_ALL);
         sleep(Duration::from_secs(1)).await;
         let mut head = [0; 1024];
         socket.read_exact(&mut head).await.unwrap();
         let head = String::from_utf8_lossy(&head);
         assert!(head.starts_with("HTTP/1.1 200 OK") && head.contains("connection: close"), "{head}");
-        assert_eq!(connections.enter(address).err(), Some(ConnectionLimit::PerAddress));
+        assert_eq!(limit_hit(&connections, address), OF_ADDRESS);
         sleep(STALLED).await;
-        assert_eq!(connections.enter(address).err(), Some(ConnectionLimit::Total));
+        assert_eq!(limit_hit(&connections, address), OF_ALL);
         serving.await.unwrap();
     }
 
@@ -403,34 +416,34 @@ mod tests {
     /// the write timeout.
     #[tokio::test(start_paused = true)]
     async fn a_connection_whose_client_reads_nothing_for_seconds_gives_way() {
-        let connections = Connections::new(1, 0);
-        let (mut socket, serving, _stop) = served(large().0, connections.enter(None).ok().unwrap());
+        let connections = connections(1, 0);
+        let (mut socket, serving, _stop) = served(large().0, connections.connect(None).ok().unwrap());
         let refused = "GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(10_000);
         let (mut reader, mut writer) = tokio::io::split(&mut socket);
         let sends = writer.write_all(refused.as_bytes());
         assert!(tokio::time::timeout(STALLED * 4 / 5, sends).await.is_err(), "all were answered");
         // The client reads a little now and then.
         for _ in 0..10 {
-            assert_eq!(connections.enter(None).err(), Some(ConnectionLimit::Total));
+            assert_eq!(limit_hit(&connections, None), OF_ALL);
             reader.read_exact(&mut [0; 16 << 10]).await.unwrap();
             sleep(STALLED * 4 / 5).await;
             assert!(!serving.is_finished());
         }
         sleep(STALLED).await;
-        assert_eq!(connections.enter(None).err(), Some(ConnectionLimit::Total));
+        assert_eq!(limit_hit(&connections, None), OF_ALL);
         tokio::time::timeout(Duration::from_secs(1), serving).await.unwrap().unwrap();
-        assert!(connections.enter(None).is_ok());
+        assert!(connections.connect(None).is_ok());
     }
 
     /// Whatever its requests are: its client takes the heads of their responses, and answers pings.
     #[tokio::test(start_paused = true)]
     async fn an_http2_connection_whose_client_reads_no_response_for_seconds_gives_way() {
-        let connections = Connections::new(1, 0);
+        let connections = connections(1, 0);
         for (window, request, reads) in [
             (0, Request::get("http://localhost/nothing").body(String::new()).unwrap(), 0),
             (16 << 10, call_large(), 10),
         ] {
-            let (socket, serving, _stop) = served(large().0, connections.enter(None).ok().unwrap());
+            let (socket, serving, _stop) = served(large().0, connections.connect(None).ok().unwrap());
             let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
             let windows = builder.initial_stream_window_size(window);
             let (mut sender, connection) = windows.handshake(TokioIo::new(socket)).await.unwrap();
@@ -440,18 +453,18 @@ mod tests {
             for _ in 0..reads {
                 assert!(response.body_mut().frame().await.unwrap().unwrap().is_data());
                 sleep(STALLED * 4 / 5).await;
-                assert_eq!(connections.enter(None).err(), Some(ConnectionLimit::Total));
+                assert_eq!(limit_hit(&connections, None), OF_ALL);
                 assert!(!serving.is_finished());
             }
             sleep(STALLED).await;
-            assert_eq!(connections.enter(None).err(), Some(ConnectionLimit::Total));
+            assert_eq!(limit_hit(&connections, None), OF_ALL);
             tokio::time::timeout(Duration::from_secs(1), serving).await.unwrap().unwrap();
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_http2_connection_whose_client_reads_no_response_ends_after_the_write_timeout() {
-        let (socket, serving, _stop) = served(large().0, lone_permit());
+        let (socket, serving, _stop) = served(large().0, lone_place());
         let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
         let windows = builder.initial_stream_window_size(16 << 10);
         let (mut sender, connection) = windows.handshake(TokioIo::new(socket)).await.unwrap();
@@ -481,7 +494,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_connection_is_not_idle_while_its_client_reads_a_response() {
-        let (mut socket, serving, _stop) = served(large().0, lone_permit());
+        let (mut socket, serving, _stop) = served(large().0, lone_place());
         socket.write_all(text(&call_large()).as_bytes()).await.unwrap();
         let began = Instant::now();
         assert!(read_slowly(socket).await >= LARGE);
@@ -491,13 +504,13 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_connection_whose_client_reads_a_response_is_not_evicted() {
-        let connections = Connections::new(1, 0);
-        let (mut socket, _serving, _stop) = served(large().0, connections.enter(None).ok().unwrap());
+        let connections = connections(1, 0);
+        let (mut socket, _serving, _stop) = served(large().0, connections.connect(None).ok().unwrap());
         socket.write_all(text(&call_large()).as_bytes()).await.unwrap();
         let mut head = [0; 1024];
         socket.read_exact(&mut head).await.unwrap();
         assert!(head.starts_with(b"HTTP/1.1 200 OK"));
-        assert_eq!(connections.enter(None).err(), Some(ConnectionLimit::Total));
+        assert_eq!(limit_hit(&connections, None), OF_ALL);
         assert!(head.len() + read_slowly(socket).await >= LARGE);
     }
 
@@ -536,7 +549,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_silent_connection_ends() {
-        let (_socket, serving, _stop) = served(large().0, lone_permit());
+        let (_socket, serving, _stop) = served(large().0, lone_place());
         let began = Instant::now();
         serving.await.unwrap();
         assert_eq!(began.elapsed().as_secs(), 60);

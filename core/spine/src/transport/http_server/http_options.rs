@@ -99,10 +99,12 @@ trunkline_proto::options! {
         /// that, the oldest is abandoned as busy.
         max_requests: usize => "maxRequests" = 4096,
         /// Total size of all requests being read or served, until their calls and tasks have ended;
-        /// at least the maximum size of a message. Requests that do not fit are refused as busy.
-        /// One client may use a quarter of it, the last 16 MiB are reserved for bodies up to 64
-        /// KiB, and larger ones must arrive at 4 KiB per second or more. Inside a web framework,
-        /// bodies waiting for their access token to be verified have an additional quarter of it.
+        /// at least the maximum size of a message. A JSON value of a message with more than 2,048
+        /// counts as 72 bytes, about what it takes in memory. Requests that do not fit are refused
+        /// as busy. One client may use a quarter of it, or have one message, and the last 16 MiB
+        /// are reserved for messages up to 64 KiB. Bodies above 64 KiB must arrive at 4 KiB per
+        /// second or more. Inside a web framework, bodies waiting for their access token to be
+        /// verified have an additional quarter of it.
         max_body_bytes: usize => "maxBodyBytes" as Bytes = 256 << 20,
         /// Maximum requests per minute of each principal or, if no tokens are verified, of each
         /// address behind trusted proxies, or else of each session; requests with none of these

@@ -6,14 +6,13 @@ mod access_control;
 #[path = "no_access_control.rs"]
 mod access_control;
 mod access_log;
-mod body_readers;
-mod connection_limits;
+mod activity;
+mod admission;
 mod cors;
 mod endpoint;
 mod endpoint_state;
 pub(crate) mod fed_body;
 mod forwarded;
-mod gate;
 mod health;
 mod history;
 mod http_listener;

@@ -1,6 +1,6 @@
 //! Reading the body of a POST.
 
-use super::gate::{MissingRoom, Permit};
+use super::admission::Permit;
 use crate::http::rejection::Rejection;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use http::StatusCode;
@@ -27,7 +27,7 @@ pub(super) async fn read<B: Body>(body: B, max: usize, permit: &mut Permit) -> R
     if announced > max as u64 {
         return Err(too_large());
     }
-    permit.check_room(announced).map_err(busy)?;
+    permit.check_room(announced)?;
     let mut body = pin!(body);
     let (mut first, mut rest) = (Bytes::new(), BytesMut::new());
     let mut now = Instant::now();
@@ -50,7 +50,7 @@ pub(super) async fn read<B: Body>(body: B, max: usize, permit: &mut Permit) -> R
         if first.len() + rest.len() + data.remaining() > max {
             return Err(too_large());
         }
-        permit.hold(data.remaining()).map_err(busy)?;
+        permit.hold(data.remaining())?;
         within += data.remaining();
         // Most bodies arrive in one piece, which is used without copying.
         if first.is_empty() && rest.is_empty() {
@@ -68,11 +68,6 @@ pub(super) async fn read<B: Body>(body: B, max: usize, permit: &mut Permit) -> R
     Ok(if rest.is_empty() { first } else { rest.freeze() })
 }
 
-/// Refuses a request as busy before its body is read.
-pub(super) fn busy(full: MissingRoom) -> Rejection {
-    Rejection::busy(None, full)
-}
-
 fn too_late() -> Rejection {
     Rejection::of_http(StatusCode::REQUEST_TIMEOUT, "The body did not arrive in time")
 }
@@ -80,28 +75,31 @@ fn too_late() -> Rejection {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::gate::{Gate, GateBounds},
+        super::admission::{Admission, AdmissionLimits},
         *,
     };
     use http_body_util::{Full, StreamBody};
-    use std::{convert::Infallible, task::Poll};
+    use std::{convert::Infallible, sync::Arc, task::Poll};
+
+    fn admission(bytes: usize) -> Arc<Admission> {
+        Admission::new(AdmissionLimits { bytes, ..AdmissionLimits::default() })
+    }
 
     async fn read<B: Body>(body: B, max: usize) -> Result<Bytes, Rejection> {
-        let bounds = GateBounds { requests: 1, streams: 1, of_principal: 1, bytes: 1 << 20, body: 1 << 20, values: 1 };
-        super::read(body, max, &mut Gate::new(bounds).permit(None)).await
+        super::read(body, max, &mut admission(1 << 20).permit(None)).await
     }
 
     #[tokio::test]
     async fn a_body_beyond_the_budget_is_refused_at_once_or_when_it_runs_out() {
-        let gate = Gate::new(GateBounds { requests: 1, streams: 1, of_principal: 1, bytes: 4, body: 4, values: 1 });
-        let mut other = gate.permit(None);
+        let admission = admission(4);
+        let mut other = admission.permit(None);
         other.hold(1).unwrap();
         let announced = Full::new(Bytes::from_static(b"abcd"));
-        assert_eq!(super::read(announced, 9, &mut gate.permit(None)).await.unwrap_err().status, 503);
+        assert_eq!(super::read(announced, 9, &mut admission.permit(None)).await.unwrap_err().status, 503);
         let body = || StreamBody::new(Pieces(vec![b"ab", b"cd"]));
-        assert_eq!(super::read(body(), 9, &mut gate.permit(None)).await.unwrap_err().status, 503);
+        assert_eq!(super::read(body(), 9, &mut admission.permit(None)).await.unwrap_err().status, 503);
         drop(other);
-        assert_eq!(super::read(body(), 9, &mut gate.permit(None)).await.unwrap(), "abcd");
+        assert_eq!(super::read(body(), 9, &mut admission.permit(None)).await.unwrap(), "abcd");
     }
 
     #[tokio::test]

@@ -1,6 +1,6 @@
 //! Streams that carry messages from a conversation to HTTP responses.
 
-use super::{gate::Permit, history::History, stream_queue::StreamQueue};
+use super::{admission::Permit, history::History, stream_queue::StreamQueue};
 use crate::{
     http::replay::EventId,
     protocol::RequestId,

@@ -8,11 +8,10 @@ use super::{
     },
     access_control::AccessControl,
     access_log::{AccessRecord, RefusalLog},
-    body_readers::BodyReaders,
+    admission::{Admission, AdmissionLimits},
     cors::{self, WebPage},
     endpoint::closing,
     endpoint_state::EndpointState,
-    gate::{Gate, GateBounds},
     health::Readiness,
     history::ReplayBudget,
     http_options::HttpOptions,
@@ -109,14 +108,14 @@ impl HttpService {
         let routes = Routes::new(&options.path, sse, mounted).with_probes(options.health);
         let (events, bytes) = (options.replay_events, options.replay_bytes);
         let limits = &server.options().limits;
-        let bounds = GateBounds {
-            requests: options.max_requests.max(1),
+        let admission = AdmissionLimits {
+            connections: options.max_connections,
+            per_address: options.max_connections_per_address,
+            requests: options.max_requests,
             // A listening client counts like a session.
             streams: max_sessions,
-            of_principal: limits.max_running.max(1).saturating_add(limits.max_waiting),
+            per_client: limits.max_running.max(1).saturating_add(limits.max_waiting),
             bytes: options.max_body_bytes.max(limits.max_message_bytes),
-            body: limits.max_message_bytes,
-            values: limits.max_values,
         };
         let sessions = SessionTable::new(of_sessions, &runtime);
         let nowhere: Arc<dyn Outbound> = Arc::new(Nowhere);
@@ -141,8 +140,7 @@ impl HttpService {
                 nowhere,
                 workers,
                 origin: server.new_origin(),
-                gate: Gate::new(bounds),
-                readers: BodyReaders::new(options.max_requests),
+                admission: Admission::new(admission),
                 large: LargeMessages::default(),
                 rate: RateLimit::new(options.rate_limit, options.rate_burst),
                 lifespan: server.live(&runtime),
@@ -248,6 +246,11 @@ impl HttpService {
         response
     }
 
+    /// Admission at the endpoint, which also counts the connections of a listener.
+    pub(super) fn admission(&self) -> Arc<Admission> {
+        Arc::clone(&self.shared.admission)
+    }
+
     /// Returns whether there is anything for a request at its path.
     pub(super) fn serves<B>(&self, request: &Request<B>) -> bool {
         let shared = &self.shared;
@@ -260,7 +263,7 @@ impl HttpService {
     /// Stops accepting messages and ends streams. Calls continue.
     pub(super) fn begin_closing(&self) {
         self.shared.closing.store(true, Ordering::Release);
-        self.shared.gate.end_subscriptions();
+        self.shared.admission.end_subscriptions();
         self.shared.sessions.all().iter().for_each(|session| session.stream.finish());
         self.shared.workers.iter().for_each(|workers| workers.closing.store(true, Ordering::Relaxed));
     }
@@ -272,7 +275,7 @@ impl HttpService {
         for session in [&self.shared.sessions, &self.shared.sse_sessions].into_iter().flat_map(|table| table.all()) {
             draining.spawn(async move { session.drain().await });
         }
-        for connection in self.shared.gate.served() {
+        for connection in self.shared.admission.served() {
             draining.spawn(async move { connection.drain().await });
         }
         draining.join_all().await;
@@ -287,13 +290,13 @@ impl HttpService {
             session.connection.interrupt();
             session.stream.finish();
         }
-        self.shared.gate.served().iter().for_each(Connection::interrupt);
+        self.shared.admission.served().iter().for_each(Connection::interrupt);
     }
 
     /// Ends all sessions, remaining requests without one, the tasks of both, and finally the
     /// lifespan of the server, unless something else uses it.
     pub(super) async fn end_all(&self) {
-        self.shared.gate.close().iter().for_each(Connection::close);
+        self.shared.admission.close().iter().for_each(Connection::close);
         for table in [&self.shared.sessions, &self.shared.sse_sessions] {
             table.drain().iter().for_each(HttpSession::end);
         }

@@ -5,7 +5,7 @@
 //! a response of typical size for its connection, until it is answered or has run for a while.
 
 use super::{
-    connection_limits::{Active, Activity},
+    activity::{Active, Activity},
     response_body::HttpBody,
 };
 use crate::{on_drop::OnDrop, sync::Mutex};

@@ -1,6 +1,6 @@
 //! A socket with a write timeout.
 
-use super::connection_limits::{Active, Activity};
+use super::activity::{Active, Activity};
 use std::{
     future::Future,
     io,

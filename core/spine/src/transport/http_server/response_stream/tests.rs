@@ -1,6 +1,6 @@
 use super::{
     super::{
-        gate::{Gate, GateBounds},
+        admission::{Admission, AdmissionLimits},
         history::ReplayBudget,
         session_table::HttpSession,
     },
@@ -39,10 +39,10 @@ fn history() -> Arc<History> {
 
 /// Both ends of a stream of that kind.
 fn ends(kind: StreamKind) -> (Arc<dyn Outbound>, StreamReader) {
-    let bounds = GateBounds { requests: 1, streams: 1, of_principal: 1, bytes: 1, body: 1, values: 1 };
+    let admission = Admission::new(AdmissionLimits::default());
     let stream = Stream::new(kind);
     let reader = stream.attach();
-    (Answers::channel(stream, Gate::new(bounds).permit(None), Arrival::default()), reader)
+    (Answers::channel(stream, admission.permit(None), Arrival::default()), reader)
 }
 
 fn resumable(history: &Arc<History>) -> (Arc<dyn Outbound>, StreamReader) {

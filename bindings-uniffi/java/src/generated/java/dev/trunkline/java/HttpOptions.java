@@ -185,10 +185,12 @@ public final class HttpOptions extends HttpSettings<HttpOptions> {
 
   /**
    * Total size of all requests being read or served, until their calls and tasks have ended; at
-   * least the maximum size of a message. Requests that do not fit are refused as busy. One client
-   * may use a quarter of it, the last 16 MiB are reserved for bodies up to 64 KiB, and larger ones
-   * must arrive at 4 KiB per second or more. Inside a web framework, bodies waiting for their
-   * access token to be verified have an additional quarter of it. Default: 256 MiB.
+   * least the maximum size of a message. A JSON value of a message with more than 2,048 counts as
+   * 72 bytes, about what it takes in memory. Requests that do not fit are refused as busy. One
+   * client may use a quarter of it, or have one message, and the last 16 MiB are reserved for
+   * messages up to 64 KiB. Bodies above 64 KiB must arrive at 4 KiB per second or more. Inside a
+   * web framework, bodies waiting for their access token to be verified have an additional quarter
+   * of it. Default: 256 MiB.
    */
   public HttpOptions maxBodyBytes(long maxBodyBytes) {
     return set("maxBodyBytes", maxBodyBytes);

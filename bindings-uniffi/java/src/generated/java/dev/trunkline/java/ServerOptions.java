@@ -212,10 +212,8 @@ public final class ServerOptions extends ServerSettings<ServerOptions> {
 
   /**
    * Maximum JSON values in a message, which take far more memory than their text; a message with
-   * more is invalid. An HTTP endpoint also limits the total of all messages with more than 2,048
-   * values, until their calls and tasks have ended: twice this number for bodies above 64 KiB, of
-   * which one principal may have half, and this number for smaller ones, of which one principal may
-   * have a quarter. Beyond that, messages are refused as busy. Default: {@code 500000}.
+   * more is invalid. An HTTP endpoint counts each value of a message with more than 2,048 as 72
+   * bytes of the requests that it reads and serves. Default: {@code 500000}.
    */
   public ServerOptions maxValues(int maxValues) {
     return set("maxValues", maxValues);

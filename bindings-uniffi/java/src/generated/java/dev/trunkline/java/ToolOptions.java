@@ -60,7 +60,8 @@ public final class ToolOptions extends FeatureOptions<ToolOptions> {
    * Restart a task that was running when its process ended, from the beginning and with the same
    * arguments, on the next worker that shares the server's store: within 30 seconds, up to three
    * runs in all. By default, such a task fails. A worker presumed dead may still be running, so two
-   * concurrent runs must do no harm. Not for tools that defer their tasks. Default: {@code false}.
+   * concurrent runs must do no harm. A restarted task that asks its client fails. Not for tools
+   * that defer their tasks. Default: {@code false}.
    */
   public ToolOptions restartTask(boolean restartTask) {
     return set("restartTask", restartTask);
