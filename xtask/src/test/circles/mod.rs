@@ -37,9 +37,8 @@ const CLUSTERS: &[Cluster] = &[
             "server::request::mapper",
             "server::request::resumptions",
             "server::request::rounds",
-            "server::request::tasks::*",
         ],
-        "the outcome of a request may lead to a next step or become a task, which answers those that wait for it",
+        "the outcome of a request may lead to a next step",
     ),
     (
         CORE,
