@@ -34,20 +34,21 @@ pub(super) fn passed_params(input: &RawJson) -> Result<RawJson, RpcError> {
     passed().ok_or_else(|| RpcError::invalid_params("The params must be an object"))
 }
 
-/// The outcome of a forwarded request.
-pub(super) fn outcome_of(outcome: Result<RawJson, ClientError>) -> Outcome {
+/// The outcome of a forwarded request. `server` is the name of the server in the log.
+pub(super) fn outcome_of(server: Option<&str>, outcome: Result<RawJson, ClientError>) -> Outcome {
     match outcome {
         Ok(result) => Outcome::Result(result),
         Err(ClientError::InputRequired(required)) => match required_of_caller(&required) {
             Ok(required) => Outcome::InputRequired(required),
             Err(error) => Outcome::Protocol(error),
         },
-        Err(error) => Outcome::Protocol(rpc_error(&error)),
+        Err(error) => Outcome::Protocol(rpc_error(server, &error)),
     }
 }
 
-/// The error for the caller. Errors of the server are passed on unchanged.
-pub(super) fn rpc_error(error: &ClientError) -> RpcError {
+/// The error for the caller. Errors of the server are passed on unchanged. `server` is its name in
+/// the log.
+pub(super) fn rpc_error(server: Option<&str>, error: &ClientError) -> RpcError {
     if let Some(error) = error.rpc() {
         return error.clone();
     }
@@ -59,7 +60,7 @@ pub(super) fn rpc_error(error: &ClientError) -> RpcError {
         }
         error => {
             // The details may include output of the server process, which is not meant for callers.
-            tracing::warn!(target: "trunkline::server::proxy", %error, "the server behind a proxy gave no result");
+            tracing::warn!(target: "trunkline::server::proxy", server, %error, "the server behind a proxy gave no result");
             let text = match error.kind() {
                 ErrorKind::Timeout => "The server behind this one did not answer in time",
                 ErrorKind::AuthorizationRequired => "This server lacks the authorization for the one behind it",
@@ -133,7 +134,7 @@ mod tests {
             (ClientError::Timeout("secret".into()), "did not answer in time"),
             (ClientError::InvalidResponse("secret".into()), "is invalid"),
         ] {
-            let told = rpc_error(&error).message;
+            let told = rpc_error(None, &error).message;
             assert!(told.contains(what) && !told.contains("secret"), "{told}");
         }
     }

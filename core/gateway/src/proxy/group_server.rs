@@ -54,7 +54,7 @@ impl ServerOfGroup {
     }
 
     async fn connected(&self) -> Result<Arc<Remote>, RpcError> {
-        let client = self.member.client().await.map_err(|error| rpc_error(&error))?;
+        let client = self.member.client().await.map_err(|error| rpc_error(Some(&self.member.name), &error))?;
         Ok(self.remote(client))
     }
 }

@@ -91,7 +91,7 @@ impl Remote {
                 let era = self.offers().tasks.then(|| self.client.revision().era());
                 Outcome::Result(with_own_tasks(list, era))
             }
-            outcome => outcome_of(outcome),
+            outcome => outcome_of(self.client.server_label(), outcome),
         }
     }
 
@@ -182,7 +182,8 @@ impl Remote {
         params: RawJson,
     ) -> Result<Outcome, RpcError> {
         let lease = self.connections.lease(info, caller, capabilities)?;
-        let client = lease.client(info.log_level()).await.map_err(|error| rpc_error(&error))?;
+        let client =
+            lease.client(info.log_level()).await.map_err(|error| rpc_error(self.client.server_label(), &error))?;
         let call = ProxiedCall::new().ok_or_else(RpcError::internal)?;
         let options = options_for(info).with_on_progress(call.progress_for(info));
         let (sent, method) = (Arc::clone(&call), info.method());

@@ -81,6 +81,7 @@ impl Watching {
         let (watching, client) = (Arc::downgrade(self), client.clone());
         Arc::clone(client.runtime()).spawn(Box::pin(async move {
             let subscribed = client.subscribe_to(filter, true).await;
+            let server = client.server_label().map(str::to_owned);
             drop(client);
             let Some(watching) = watching.upgrade() else { return };
             match subscribed {
@@ -89,10 +90,10 @@ impl Watching {
                     *watching.lists.lock() = Some(Arc::clone(&subscription));
                     let mount_point = watching.mount_point.clone();
                     drop(watching);
-                    report(subscription, mount_point).await;
+                    report(server, subscription, mount_point).await;
                 }
                 Err(error) => {
-                    tracing::warn!(target: "trunkline::server::proxy", %error, "a proxy cannot subscribe to list changes");
+                    tracing::warn!(target: "trunkline::server::proxy", server, %error, "a proxy cannot subscribe to list changes");
                 }
             }
         }));
@@ -143,7 +144,7 @@ impl Watching {
         Box::pin(async move {
             let subscription = match client.subscribe_to(uri.as_str().into(), true).await {
                 Ok(subscription) => Arc::new(subscription),
-                Err(error) => return Ok(Err(super::forwarded_requests::rpc_error(&error))),
+                Err(error) => return Ok(Err(super::forwarded_requests::rpc_error(client.server_label(), &error))),
             };
             let watched = WatchedResource { subscription: Arc::clone(&subscription), _share: share };
             let before = self.resources.lock().insert(uri.clone(), watched);
@@ -151,8 +152,9 @@ impl Watching {
                 before.subscription.end();
             }
             let (watching, mount_point) = (Arc::downgrade(&self), self.mount_point.clone());
+            let server = client.server_label().map(str::to_owned);
             client.runtime().spawn(Box::pin(async move {
-                report(Arc::clone(&subscription), mount_point).await;
+                report(server, Arc::clone(&subscription), mount_point).await;
                 if let Some(watching) = watching.upgrade() {
                     watching.ended(&uri, &subscription);
                 }
@@ -233,8 +235,9 @@ impl WatchShares {
     }
 }
 
-/// Reports the changes of a subscription to the clients of the outer server, until it ends.
-async fn report(subscription: Arc<Subscription>, mount_point: MountPoint) {
+/// Reports the changes of a subscription to the clients of the outer server, until it ends. `name`
+/// is that of the inner server in the log.
+async fn report(name: Option<String>, subscription: Arc<Subscription>, mount_point: MountPoint) {
     while let Some(change) = poll_fn(|context| subscription.poll_change(context)).await {
         let Some(server) = mount_point.server.upgrade() else { return };
         match change {
@@ -247,7 +250,7 @@ async fn report(subscription: Arc<Subscription>, mount_point: MountPoint) {
                 _ => {}
             },
             Err(error) => {
-                tracing::warn!(target: "trunkline::server::proxy", %error, "a proxy no longer receives changes");
+                tracing::warn!(target: "trunkline::server::proxy", server = name, %error, "a proxy no longer receives changes");
             }
         }
     }

@@ -180,7 +180,15 @@ impl Client {
         events: Arc<dyn ClientEvents>,
     ) -> Result<Self, ClientError> {
         let options = options.with_revision(RevisionChoice::Pinned(self.revision()));
-        Self::open(Arc::clone(&self.inner.runtime), Arc::clone(&self.inner.connector), options, events).await
+        let (runtime, connector) = (Arc::clone(&self.inner.runtime), Arc::clone(&self.inner.connector));
+        Self::open_as(self.inner.label.configured(), runtime, connector, options, events).await
+    }
+
+    /// The name of the server in the log: its name in a group, or else the one that it sent, or else
+    /// its URL or command. On one line, without control characters, and not long.
+    #[doc(hidden)]
+    pub fn server_label(&self) -> Option<&str> {
+        self.inner.label.get()
     }
 
     /// Returns whether both are the same connection.

@@ -74,7 +74,7 @@ impl ClientCall {
                 Some(check) => Step::End(check.schema.checked(result)),
                 None => Step::End(Ok(result)),
             },
-            answer => Step::End(self.outcome_of(answer)),
+            answer => Step::End(self.outcome_of(client.label.get(), answer)),
         }
     }
 

@@ -114,7 +114,7 @@ impl Inbox for ClientInbox {
 
 impl ClientInner {
     fn receive(self: &Arc<Self>, frame: &Bytes) {
-        let limit = self.options.max_message_bytes;
+        let (limit, server) = (self.options.max_message_bytes, self.label.get());
         if frame.len() > limit {
             // Only for a custom transport; the others stop reading earlier.
             let problem = format!("The server sent a message of more than {limit} bytes, which was skipped");
@@ -123,7 +123,7 @@ impl ClientInner {
                     self.request_failed(&id, ClientError::Link(LinkFailure::Broken(problem)))
                 }
                 _ => {
-                    tracing::warn!(target: "trunkline::client::connection", limit, "skipped a message from the server that exceeds the size limit")
+                    tracing::warn!(target: "trunkline::client::connection", server, limit, "skipped a message from the server that exceeds the size limit")
                 }
             };
         }
@@ -139,7 +139,7 @@ impl ClientInner {
                 Err(malformed) => {
                     let start = String::from_utf8_lossy(&frame[..frame.len().min(MAX_EXCERPT)]);
                     *self.invalid_frame.lock() = Some(printable(&start).trim().to_owned());
-                    tracing::warn!(target: "trunkline::client::connection", error = %malformed.error, "the server sent an invalid message");
+                    tracing::warn!(target: "trunkline::client::connection", server, error = %malformed.error, "the server sent an invalid message");
                     // A request, which its sender waits for: responses are never malformed.
                     if let Some(id) = &malformed.id {
                         self.send(envelope::encode_error(Some(id), &malformed.error));
@@ -151,7 +151,7 @@ impl ClientInner {
 
     fn message(self: &Arc<Self>, mut message: Message) {
         let copy = self.wire_log().map(|_| message.clone());
-        let fault = mend_request(&mut message);
+        let fault = mend_request(self.label.get(), &mut message);
         let (received, revision, declared) = {
             let mut conversation = self.conversation.lock();
             let received = conversation.receive(self.runtime.now(), message);
@@ -193,12 +193,12 @@ impl ClientInner {
             ClientReceived::Abandoned(result) => self.abandoned(&result),
             ClientReceived::Progress { item, params } => {
                 let progress = Notification { method: method::PROGRESS.into(), params: Some(params) };
-                let usable = usable_notification(progress).and_then(|progress| progress.params);
+                let usable = usable_notification(self.label.get(), progress).and_then(|progress| progress.params);
                 usable.into_iter().for_each(|params| item.progress(params));
             }
             ClientReceived::OfSubscription { item, notification } => {
                 self.cache.notification(&notification);
-                let Some(notification) = usable_notification(notification) else { return };
+                let Some(notification) = usable_notification(self.label.get(), notification) else { return };
                 if self.tasks.notification(&notification) {
                     self.events.notification(method::TASKS_STATUS, notification.params.as_ref());
                 }
@@ -206,7 +206,7 @@ impl ClientInner {
             }
             ClientReceived::Notification(notification) => {
                 self.cache.notification(&notification);
-                let Some(notification) = usable_notification(notification) else { return };
+                let Some(notification) = usable_notification(self.label.get(), notification) else { return };
                 let is_of_task = self.tasks.notification(&notification);
                 self.subscriptions.notification(&notification);
                 let method = if is_of_task { method::TASKS_STATUS } else { &notification.method };
@@ -226,19 +226,23 @@ impl ClientInner {
 
     /// Processes what a result says about tools, and converts it to the form that programs see.
     fn read(&self, method: &str, revision: Option<Revision>, result: RawJson) -> Result<RawJson, ClientError> {
-        let result = usable(method, unified(method, result))?;
+        let server = self.label.get();
+        let result = usable(server, method, unified(method, result))?;
         let has_hints = revision.is_some_and(|revision| revision.supports(RevisionFeature::CacheHints));
         let result = if has_hints && Method::is_cacheable(method) { with_valid_time(result) } else { result };
-        if method != method::TOOLS_LIST {
-            return Ok(result);
-        }
+        Ok(if method == method::TOOLS_LIST { self.read_tools(revision, result) } else { result })
+    }
+
+    /// Keeps the facts about listed tools, and leaves out those with invalid annotations.
+    pub(super) fn read_tools(&self, revision: Option<Revision>, result: RawJson) -> RawJson {
         let facts = ToolFacts {
+            server: self.label.get(),
             headers: self.mirrors(revision),
             output: self.options.validate_results,
             support: revision.is_some_and(|revision| revision.supports(RevisionFeature::CoreTasks)),
             rules: SchemaRules::of(revision),
         };
-        Ok(self.known_tools.read_list(result, facts))
+        self.known_tools.read_list(result, facts)
     }
 
     fn link_closed(self: &Arc<Self>, failure: LinkFailure) {

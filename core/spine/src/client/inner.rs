@@ -12,6 +12,7 @@ use super::{
         pauses::Pauses,
         reconnecting::Reconnecting,
         response_cache::ResponseCache,
+        server_label::ServerLabel,
         task_wish::TaskForm,
         timer::Timer,
     },
@@ -71,6 +72,8 @@ pub(crate) struct ClientInner {
     pub(super) server: OnceLock<ServerDescription>,
     /// The server's description, if it was requested after the connection was open.
     pub(super) described: OnceLock<ServerDescription>,
+    /// Names the server in the log.
+    pub(super) label: ServerLabel,
     /// Why the current link ended, if it did.
     pub(super) failure: Mutex<Option<LinkFailure>>,
     pub(super) closed: AtomicBool,
@@ -95,6 +98,7 @@ impl ClientInner {
         let transport = connector.transport();
         let began = runtime.now();
         let host = Arc::new(Host::new(&options, &*runtime));
+        let label = ServerLabel::new(&*connector, &*events);
         let events = Arc::new(HandledEvents { host: Arc::clone(&host), events });
         let identity = ClientIdentity { info: RawJson::object(&options.info), capabilities: host.capabilities() };
         let capabilities = identity.capabilities.clone();
@@ -120,6 +124,7 @@ impl ClientInner {
             pauses: Pauses::default(),
             server: OnceLock::new(),
             described: OnceLock::new(),
+            label,
             failure: Mutex::new(None),
             closed: AtomicBool::new(false),
             known_tools: KnownTools::default(),

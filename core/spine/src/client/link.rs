@@ -89,6 +89,11 @@ pub trait Connector: Send + Sync + 'static {
     fn server_address(&self) -> Option<(String, Option<u16>)> {
         None
     }
+    /// The URL or command of the server for the log, without secrets.
+    #[doc(hidden)]
+    fn display(&self) -> Option<String> {
+        None
+    }
     /// The transport, for the wire log.
     fn transport(&self) -> Transport {
         if self.is_pipe() { Transport::Stdio } else { Transport::Http }

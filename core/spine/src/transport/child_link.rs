@@ -86,6 +86,10 @@ impl Connector for ChildConnector {
         let ChildCommand { command, env, inherit_env, cwd, .. } = &self.command;
         Some(BuildHasherDefault::<DefaultHasher>::default().hash_one((command, env, inherit_env, cwd)))
     }
+
+    fn display(&self) -> Option<String> {
+        Some(self.command.display())
+    }
 }
 
 /// The link. Dropping it ends the process.
@@ -209,7 +213,7 @@ impl ChildPipes {
         match &message.request {
             Some(request) => self.inbox.failed(&request.id, LinkFailure::Congested(problem)),
             None => {
-                tracing::warn!(target: "trunkline::client::child", error = %problem, "could not deliver a notification or response")
+                tracing::warn!(target: "trunkline::client::child", server = self.process.command(), error = %problem, "could not deliver a notification or response")
             }
         }
     }
@@ -350,7 +354,7 @@ impl ChildPipes {
                         self.inbox.failed(&id, LinkFailure::Broken(problem));
                     }
                     _ => {
-                        tracing::warn!(target: "trunkline::client::child", limit, "skipped a message from the server that exceeds the size limit")
+                        tracing::warn!(target: "trunkline::client::child", server = self.process.command(), limit, "skipped a message from the server that exceeds the size limit")
                     }
                 }
             }

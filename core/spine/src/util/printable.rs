@@ -24,6 +24,19 @@ pub(crate) fn printable(text: &str) -> String {
     printed
 }
 
+/// A printable string on one line, cut short after `max` characters.
+pub(crate) fn line(text: &str, max: usize) -> String {
+    shortened(&printable(text), max).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A string, cut short after `max` characters.
+pub(crate) fn shortened(text: &str, max: usize) -> String {
+    match text.char_indices().nth(max) {
+        Some((end, _)) => format!("{} …", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// Skips a control sequence to its final byte (ECMA-48 section 5.4).
 fn skip_sequence(rest: &mut std::str::Chars<'_>) {
     for character in rest.by_ref() {
@@ -47,8 +60,8 @@ fn skip_string(rest: &mut std::str::Chars<'_>) {
     }
 }
 
-/// Longer strings are truncated.
-const MAX_LENGTH: usize = 300;
+/// Longest string of a peer in an error or a warning, in characters.
+pub(crate) const MAX_LENGTH: usize = 300;
 
 /// Removes control characters, which terminals would interpret, and truncates long strings.
 pub(crate) fn sanitized(text: &str) -> String {
@@ -60,7 +73,7 @@ pub(crate) fn sanitized(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_LENGTH, printable, sanitized};
+    use super::{MAX_LENGTH, line, printable, sanitized};
 
     #[test]
     fn escapes_and_control_characters_do_not_reach_a_terminal() {
@@ -82,5 +95,18 @@ mod tests {
     fn sec_17_terminals_are_not_addressed() {
         assert_eq!(sanitized("a\u{1b}[31mb\r\n\u{202e}c"), "a[31mbc");
         assert_eq!(sanitized(&"x".repeat(999)).len(), MAX_LENGTH);
+    }
+
+    #[test]
+    fn a_line_has_no_breaks_and_a_limit() {
+        for (text, printed) in [
+            ("a\n\tb c", "a b c"),
+            ("a\u{1b}[31mb\u{85}\u{2028}c", "ab c"),
+            ("größer", "größer"),
+            ("größte", "größte"),
+            ("größere", "größer …"),
+        ] {
+            assert_eq!(line(text, 6), printed);
+        }
     }
 }

@@ -21,7 +21,7 @@ impl ClientCall {
         result: &RawJson,
     ) -> Result<(), ClientError> {
         let inner = upgraded(client)?.inner;
-        let required = InputRequired::read(result).map_err(ClientError::InvalidResponse)?;
+        let required = InputRequired::read(inner.label.get(), result).map_err(ClientError::InvalidResponse)?;
         let limit = inner.options.max_input_rounds;
         if call.rounds >= limit {
             return Err(ClientError::TooManyRounds(limit));

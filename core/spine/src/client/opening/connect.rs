@@ -36,8 +36,19 @@ impl Client {
     /// # Errors
     /// If the server cannot be reached, does not respond in time, or has no revision in common with
     /// us.
-    #[expect(deprecated, reason = "older revisions have it")]
     pub async fn open(
+        runtime: Arc<dyn Runtime>,
+        connector: Arc<dyn Connector>,
+        options: ClientOptions,
+        events: Arc<dyn ClientEvents>,
+    ) -> Result<Self, ClientError> {
+        Self::open_as(None, runtime, connector, options, events).await
+    }
+
+    /// Like [`Self::open`], with the name of the server in the log.
+    #[expect(deprecated, reason = "older revisions have it")]
+    pub(in crate::client) async fn open_as(
+        name: Option<&str>,
         runtime: Arc<dyn Runtime>,
         connector: Arc<dyn Connector>,
         mut options: ClientOptions,
@@ -48,6 +59,7 @@ impl Client {
         check_roots(options.roots.as_deref().unwrap_or_default())?;
         let inner =
             ClientInner::new(runtime, Arc::clone(&connector), declaring_auth(options, connector.auth()), events);
+        inner.label.configure(name.map(str::to_owned));
         inner.begin_opening(opening);
         let opened = inner.until_connect_deadline(inner.began, inner.find_revision(&*connector)).await;
         let opened = opened.unwrap_or(Err(ClientError::Negotiation(NegotiationError::TimedOut)));
@@ -258,7 +270,9 @@ impl ClientInner {
     fn settle(self: &Arc<Self>, Negotiated { revision, result }: Negotiated) -> Result<(), ClientError> {
         let is_described = result.is_some();
         let pinned = || ServerDescription::pinned(revision);
-        let server = result.as_ref().map_or_else(pinned, |result| ServerDescription::read(revision, result));
+        let server =
+            result.as_ref().map_or_else(pinned, |result| ServerDescription::read(self.label.get(), revision, result));
+        self.label.describe(&server);
         self.conversation.lock().settle(revision);
         self.begin_session(revision)?;
         let _ = self.server.set(server);
@@ -281,7 +295,11 @@ impl ClientInner {
     fn ask_description(self: &Arc<Self>, revision: Revision) {
         let (client, asking) = (Client { inner: Arc::clone(self) }, Arc::downgrade(self));
         let reply = Arc::new(move |outcome: Result<RawJson, ClientError>| match (asking.upgrade(), outcome) {
-            (Some(inner), Ok(result)) => drop(inner.described.set(ServerDescription::read(revision, &result))),
+            (Some(inner), Ok(result)) => {
+                let server = ServerDescription::read(inner.label.get(), revision, &result);
+                inner.label.describe(&server);
+                let _ = inner.described.set(server);
+            }
             (Some(_), Err(error)) => {
                 tracing::debug!(target: "trunkline::client::connection", %error, "the server returned no description");
             }
@@ -314,7 +332,8 @@ impl ClientInner {
         }
         self.runtime.spawn(Box::pin(async move {
             if let Err(error) = client.set_log_level(level).await {
-                tracing::warn!(target: "trunkline::client::connection", %error, "could not set the log level of the server");
+                let server = client.server_label();
+                tracing::warn!(target: "trunkline::client::connection", server, %error, "could not set the log level of the server");
             }
         }));
     }

@@ -32,7 +32,8 @@ impl ClientInner {
             return;
         }
         if message.request.is_none() && state.waiting.len() >= MAX_WAITING {
-            tracing::warn!(target: "trunkline::client::connection", waiting = MAX_WAITING, "dropped a notification: too many messages are waiting for a connection");
+            let server = self.label.get();
+            tracing::warn!(target: "trunkline::client::connection", server, waiting = MAX_WAITING, "dropped a notification: too many messages are waiting for a connection");
             return;
         }
         state.waiting.push(message);
@@ -53,7 +54,8 @@ impl ClientInner {
         self.reconnecting.lock().lost(self.runtime.now());
         let link = self.link.lock().take();
         self.close_lost(link, ());
-        tracing::warn!(target: "trunkline::client::connection", error = %failure, "the connection was lost; the next call reconnects, unless the option `reconnect` is off");
+        let server = self.label.get();
+        tracing::warn!(target: "trunkline::client::connection", server, error = %failure, "the connection was lost; the next call reconnects, unless the option `reconnect` is off");
         self.host.stop_requests();
         self.subscriptions.forget_session();
         self.cache.clear();

@@ -5,6 +5,7 @@
 use super::{odd_results::mended_params, odd_value::Fault, task_form::read_task};
 use crate::{
     composition::rewriting::ObjectMembers,
+    printable::{MAX_LENGTH, line},
     protocol::{
         RawJson,
         describe::{FieldDescription, ObjectDescription, Type},
@@ -26,27 +27,27 @@ static NO_PARAMS: ObjectDescription = ObjectDescription {
 };
 
 /// The parameters as every language can read them; unchanged, and as written, if they have no
-/// oddities.
+/// oddities. `server` is their sender for the log.
 ///
 /// # Errors
 /// If what they lack leaves nothing to deliver.
-pub(in crate::client) fn usable_params(method: &str, params: &RawJson) -> Result<RawJson, Fault> {
+pub(in crate::client) fn usable_params(server: Option<&str>, method: &str, params: &RawJson) -> Result<RawJson, Fault> {
     let Some(model) = model_of(method, params) else { return Ok(params.clone()) };
     if is_well_typed(Type::Model(model), None, params.as_bytes()) {
         return Ok(params.clone());
     }
     match params.parse::<ObjectMembers>() {
-        Ok(members) => mended_params(method, model, members),
+        Ok(members) => mended_params(server, method, model, members),
         Err(_) => Ok(params.clone()),
     }
 }
 
 /// Mends a request before it is checked. If its parameters cannot be used, it stays as it is, and
 /// the reason is returned.
-pub(in crate::client) fn mend_request(message: &mut Message) -> Option<Fault> {
+pub(in crate::client) fn mend_request(server: Option<&str>, message: &mut Message) -> Option<Fault> {
     let Message::Request(request) = message else { return None };
     let params = request.params.as_mut()?;
-    match usable_params(&request.method, params) {
+    match usable_params(server, &request.method, params) {
         Ok(usable) => *params = usable,
         Err(fault) => return Some(fault),
     }
@@ -55,20 +56,21 @@ pub(in crate::client) fn mend_request(message: &mut Message) -> Option<Fault> {
 
 /// The notification as every language can read it, with a task in the form of the extension.
 /// `None`, with a warning, if it cannot be used.
-pub(in crate::client) fn usable_notification(notification: Notification) -> Option<Notification> {
+pub(in crate::client) fn usable_notification(server: Option<&str>, notification: Notification) -> Option<Notification> {
     let Notification { method, params } = notification;
     let usable = match (&*method, &params) {
         (method::TASKS_STATUS | method::TASKS_CHANGED, Some(task)) => {
-            read_task(&method, task).map(|task| Some(RawJson::object(&task)))
+            read_task(server, &method, task).map(|task| Some(RawJson::object(&task)))
         }
-        (_, Some(params)) => usable_params(&method, params).map(Some).map_err(|fault| fault.to_string()),
+        (_, Some(params)) => usable_params(server, &method, params).map(Some).map_err(|fault| fault.to_string()),
         (_, None) if needs_params(&method) => Err("it has no params".to_owned()),
         (_, None) => Ok(None),
     };
     match usable {
         Ok(params) => Some(Notification { method, params }),
         Err(problem) => {
-            tracing::warn!(target: "trunkline::client::connection", method = &*method, error = problem, "ignored a notification that cannot be used");
+            let error = line(&problem, MAX_LENGTH);
+            tracing::warn!(target: "trunkline::client::connection", server, method = &*method, error, "ignored a notification that cannot be used");
             None
         }
     }

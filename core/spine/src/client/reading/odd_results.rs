@@ -10,6 +10,7 @@ use super::{
 use crate::{
     client::ClientError,
     composition::rewriting::{self, ObjectMembers},
+    printable::{MAX_LENGTH, line},
     protocol::{
         RawJson,
         describe::{FieldDescription, ObjectDescription, Presence, Type, Union},
@@ -33,10 +34,11 @@ const MEMBER_DEFAULTS: &[(&str, &str, &str)] = &[
 const MAX_WARNINGS: usize = 16;
 
 /// The result as every language can read it; unchanged, and as written, if it has no oddities.
+/// `server` is its sender for the log.
 ///
 /// # Errors
 /// If what it lacks leaves nothing to deliver.
-pub(in crate::client) fn usable(method: &str, result: RawJson) -> Result<RawJson, ClientError> {
+pub(in crate::client) fn usable(server: Option<&str>, method: &str, result: RawJson) -> Result<RawJson, ClientError> {
     // Only calls of tools become tasks.
     let method = if method == method::TASKS_RESULT { method::TOOLS_CALL } else { method };
     let Some(operation) = CLIENT.iter().find(|operation| operation.method == method) else { return Ok(result) };
@@ -65,7 +67,7 @@ pub(in crate::client) fn usable(method: &str, result: RawJson) -> Result<RawJson
         }
         _ => {}
     }
-    mended(method, model, members)
+    mended(server, method, model, members)
 }
 
 /// The result that has these members, without its oddities.
@@ -73,21 +75,23 @@ pub(in crate::client) fn usable(method: &str, result: RawJson) -> Result<RawJson
 /// # Errors
 /// If what it lacks leaves nothing to deliver.
 pub(in crate::client) fn mended(
+    server: Option<&str>,
     method: &str,
     model: &ObjectDescription,
     members: ObjectMembers,
 ) -> Result<RawJson, ClientError> {
-    let mender = Mender { method, is_request: false, warnings: 0 };
+    let mender = Mender { oddities: Oddities::new(server, method), is_request: false };
     mender.mended(model, members).map_err(|fault| refused(method, &fault))
 }
 
 /// The same for the parameters of a request or notification.
 pub(in crate::client) fn mended_params(
+    server: Option<&str>,
     method: &str,
     model: &ObjectDescription,
     members: ObjectMembers,
 ) -> Result<RawJson, Fault> {
-    Mender { method, is_request: true, warnings: 0 }.mended(model, members)
+    Mender { oddities: Oddities::new(server, method), is_request: true }.mended(model, members)
 }
 
 fn refused(method: &str, fault: &Fault) -> ClientError {
@@ -108,20 +112,50 @@ fn is_list(value: &RawValue) -> bool {
 /// A mended value; `None` if it is usable as it was written.
 type Mended = Result<Option<Box<RawValue>>, Fault>;
 
+/// Logs the oddities of one message, or of the pages of one list.
+pub(super) struct Oddities<'m> {
+    pub(super) server: Option<&'m str>,
+    method: &'m str,
+    number: usize,
+}
+
+impl<'m> Oddities<'m> {
+    pub(super) fn new(server: Option<&'m str>, method: &'m str) -> Self {
+        Self { server, method, number: 0 }
+    }
+
+    /// Logs an oddity. `item` is the name of the item of a list that has it.
+    pub(super) fn warn(&mut self, item: Option<&str>, problem: fmt::Arguments<'_>) {
+        self.number += 1;
+        if self.number <= MAX_WARNINGS {
+            let (server, method, item) = (self.server, self.method, item.map(|item| line(item, MAX_LENGTH)));
+            let problem = line(&problem.to_string(), MAX_LENGTH);
+            tracing::warn!(target: "trunkline::client::calls", server, method, item, "{problem}");
+        }
+    }
+}
+
+impl Drop for Oddities<'_> {
+    fn drop(&mut self) {
+        if let Some(more) = self.number.checked_sub(MAX_WARNINGS).filter(|more| *more > 0) {
+            let (server, method) = (self.server, self.method);
+            tracing::warn!(target: "trunkline::client::calls", server, method, "the message has {more} more oddities");
+        }
+    }
+}
+
 /// Mends one result, or the parameters of one message.
 struct Mender<'m> {
-    method: &'m str,
+    oddities: Oddities<'m>,
     /// Set for parameters. A conversation without one of its messages, or a form without one of its
     /// fields, is another request: items of required lists are not left out.
     is_request: bool,
-    warnings: usize,
 }
 
 impl Mender<'_> {
     fn mended(mut self, model: &ObjectDescription, mut members: ObjectMembers) -> Result<RawJson, Fault> {
-        let outcome = self.members(model, &mut members, &Place::Root);
-        self.end();
-        outcome.map(|()| RawJson::object(&members))
+        self.members(model, &mut members, &Place::Root)?;
+        Ok(RawJson::object(&members))
     }
 
     /// Mends the members of an object.
@@ -279,18 +313,7 @@ impl Mender<'_> {
     }
 
     fn warn(&mut self, place: &Place<'_>, problem: fmt::Arguments<'_>) {
-        self.warnings += 1;
-        if self.warnings <= MAX_WARNINGS {
-            let (method, name) = (self.method, place.name());
-            tracing::warn!(target: "trunkline::client::calls", method, name, "{problem}");
-        }
-    }
-
-    fn end(&self) {
-        if let Some(more) = self.warnings.checked_sub(MAX_WARNINGS).filter(|more| *more > 0) {
-            let method = self.method;
-            tracing::warn!(target: "trunkline::client::calls", method, "the message has {more} more oddities");
-        }
+        self.oddities.warn(place.name().as_deref(), problem);
     }
 }
 
@@ -344,7 +367,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn read(method: &str, given: &Value) -> Value {
-        usable(method, RawJson::from_value(given).unwrap()).unwrap().parse().unwrap()
+        usable(None, method, RawJson::from_value(given).unwrap()).unwrap().parse().unwrap()
     }
 
     /// A value of a type whose optional members are `null`, or, if `deep`, have such values.
@@ -465,8 +488,8 @@ mod tests {
         assert_eq!(read, json!({"tools": [tool("good"), tool("bare"), tool("void")]}));
         assert_eq!(texts.len(), 5, "{texts:?}");
         for part in [
-            "name=bare",
-            "name=void",
+            "item=bare",
+            "item=void",
             "left out tools[3]: `name` is missing",
             "left out tools[4]: `name` must be a string, not 7",
             "left out tools[5]: must be an object, not 7",
@@ -580,7 +603,7 @@ mod tests {
         };
         let long = "9".repeat(400);
         for (written, read) in [("5.0", "5"), ("1e3", "1000"), (&long, &long)] {
-            assert_eq!(usable("resources/list", size(written)).unwrap(), size(read));
+            assert_eq!(usable(None, "resources/list", size(written)).unwrap(), size(read));
         }
     }
 
@@ -606,7 +629,7 @@ mod tests {
                 "`completion.values` must be an array, not a string",
             ),
         ] {
-            let error = usable(method, RawJson::from_value(&given).unwrap()).unwrap_err().to_string();
+            let error = usable(None, method, RawJson::from_value(&given).unwrap()).unwrap_err().to_string();
             assert!(error.contains(problem), "{error}");
         }
     }
@@ -627,7 +650,7 @@ mod tests {
             ("tasks/get", r#"{"taskId":"t","status":"working","createdAt":"","lastUpdatedAt":"","ttlMs":null}"#),
         ] {
             let raw = RawJson::from_text(text.into()).unwrap();
-            assert_eq!(usable(method, raw).unwrap().as_str(), text);
+            assert_eq!(usable(None, method, raw).unwrap().as_str(), text);
         }
     }
 }

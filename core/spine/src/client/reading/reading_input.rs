@@ -13,8 +13,8 @@ use serde_json::{json, value::RawValue};
 const MAX_REQUESTS: usize = 64;
 
 impl InputRequired {
-    /// Parses the result of a server.
-    pub(in crate::client) fn read(result: &RawJson) -> Result<Self, String> {
+    /// Parses the result of a server, which has this name in the log.
+    pub(in crate::client) fn read(server: Option<&str>, result: &RawJson) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Result_<'a> {
             #[serde(borrow, default, rename = "inputRequests")]
@@ -42,7 +42,7 @@ impl InputRequired {
         }
         let slice = |raw: &RawValue| RawJson::slice_of(result.buffer(), raw);
         let request = |(key, Request { method, params }): (String, Request<'_>)| {
-            let params = usable_params(&method, &params.map_or_else(RawJson::empty_object, slice));
+            let params = usable_params(server, &method, &params.map_or_else(RawJson::empty_object, slice));
             let params = params.map_err(|fault| invalid(&format!("the params of {key:?}: {fault}")))?;
             Ok((key, InputRequest { method, params }))
         };
@@ -51,8 +51,8 @@ impl InputRequired {
     }
 
     /// The requests of a task (TKX-32).
-    pub(in crate::client) fn of_task(task: &Task) -> Result<Self, String> {
+    pub(in crate::client) fn of_task(server: Option<&str>, task: &Task) -> Result<Self, String> {
         let requests = task.input_requests.clone().unwrap_or_default();
-        Self::read(&RawJson::object(&json!({"inputRequests": requests})))
+        Self::read(server, &RawJson::object(&json!({"inputRequests": requests})))
     }
 }

@@ -11,23 +11,29 @@ use crate::{
     },
 };
 
-/// Parses a task of either form, which is in a message of this method.
-pub(in crate::client) fn read_task(method: &str, json: &RawJson) -> Result<Task, String> {
+/// Parses a task of either form, which is in a message of this method. `server` is its sender for
+/// the log.
+pub(in crate::client) fn read_task(server: Option<&str>, method: &str, json: &RawJson) -> Result<Task, String> {
     let mut members: ObjectMembers = json.read()?;
     unify(&mut members);
     // Belongs to the message, not to the task.
     members.shift_remove("_meta");
     members.shift_remove("resultType");
     let Type::Model(model) = Task::TYPE else { return readable(json) };
-    readable(&mended_params(method, model, members).map_err(|fault| fault.to_string())?)
+    readable(&mended_params(server, method, model, members).map_err(|fault| fault.to_string())?)
 }
 
-/// The task in the response to a task request on 2025-11-25, or `None` if it is the result of the
-/// call (TSK-08).
-pub(in crate::client) fn created_task(result: &RawJson) -> Option<Result<Task, String>> {
+/// The task in the response to a task request on 2025-11-25, as it was written, or `None` if it is
+/// the result of the call (TSK-08).
+pub(in crate::client) fn created_task(result: &RawJson) -> Option<RawJson> {
     let members: ObjectMembers = result.parse().ok()?;
     let task: ObjectMembers = serde_json::from_str(members.get("task")?.get()).ok()?;
-    task.contains_key("taskId").then(|| read_task(method::TOOLS_CALL, &RawJson::object(&task)))
+    task.contains_key("taskId").then(|| RawJson::object(&task))
+}
+
+/// The id of that task.
+pub(in crate::client) fn created_task_id(result: &RawJson) -> Option<String> {
+    rewriting::text(&created_task(result)?.parse().ok()?, "taskId")
 }
 
 /// The result of a task method, with its tasks converted to the form of the extension.
@@ -68,6 +74,7 @@ mod tests {
     fn both_forms_of_a_task_are_read() {
         let task = |ttl: &str, interval: &str| {
             read_task(
+                None,
                 method::TASKS_GET,
                 &raw(&json!({"taskId": "t", "status": "working", "createdAt": "a", "lastUpdatedAt": "b", ttl: 5,
                 interval: 7, "_meta": {"x": 1}, "resultType": "complete"})),
@@ -91,6 +98,7 @@ mod tests {
     fn tsk_08_a_result_without_a_task_is_that_of_the_call() {
         assert!(created_task(&raw(&json!({"content": []}))).is_none());
         assert!(created_task(&raw(&json!({"content": [], "task": "mine"}))).is_none());
-        assert!(created_task(&raw(&json!({"task": {"taskId": 5}}))).unwrap().is_err());
+        let unnamed = raw(&json!({"task": {"taskId": 5}}));
+        assert!(created_task(&unnamed).is_some() && created_task_id(&unnamed).is_none());
     }
 }

@@ -19,6 +19,7 @@ impl Client {
     /// Also reports to `events`, until the observation is dropped.
     #[doc(hidden)]
     pub fn observe(&self, events: Arc<dyn ClientEvents>) -> Observation {
+        self.inner.label.configure(events.server_name());
         self.inner.host.observers.lock().push(Arc::clone(&events));
         Observation { client: Arc::downgrade(&self.inner), events, lists: None }
     }

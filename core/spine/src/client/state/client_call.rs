@@ -175,13 +175,18 @@ impl ClientCall {
         Arc::new(self)
     }
 
-    /// The outcome of a call that ends with this response.
-    pub(in crate::client) fn outcome_of(&self, answer: ServerAnswer) -> Result<RawJson, ClientError> {
+    /// The outcome of a call that ends with this response of a server, which has this name in the
+    /// log.
+    pub(in crate::client) fn outcome_of(
+        &self,
+        server: Option<&str>,
+        answer: ServerAnswer,
+    ) -> Result<RawJson, ClientError> {
         let invalid = |text: &str| Err(ClientError::InvalidResponse(text.to_owned()));
         match answer {
             ServerAnswer::Outcome(outcome) => outcome,
             ServerAnswer::InputRequired(result) if self.repeatable.is_some() => {
-                let required = InputRequired::read(&result).map_err(ClientError::InvalidResponse)?;
+                let required = InputRequired::read(server, &result).map_err(ClientError::InvalidResponse)?;
                 Err(ClientError::InputRequired(Box::new(required)))
             }
             ServerAnswer::InputRequired(_) => {

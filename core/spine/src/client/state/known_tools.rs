@@ -4,6 +4,7 @@
 use super::result_schema::{ResultSchema, SchemaRules};
 use crate::{
     client::ClientError,
+    printable::{MAX_LENGTH, line},
     protocol::{
         RawJson,
         call_params::CallParams,
@@ -46,7 +47,9 @@ struct KnownTool {
 
 /// The facts to read from a list.
 #[derive(Clone, Copy)]
-pub(in crate::client) struct ToolFacts {
+pub(in crate::client) struct ToolFacts<'f> {
+    /// The server, for the log.
+    pub(in crate::client) server: Option<&'f str>,
     pub(in crate::client) headers: bool,
     pub(in crate::client) output: bool,
     pub(in crate::client) support: bool,
@@ -69,7 +72,7 @@ struct ListedTool<'a> {
 impl KnownTools {
     /// Reads a list of tools, or a page of one, removing those with invalid annotations (H26-30,
     /// H26-31).
-    pub(in crate::client) fn read_list(&self, result: RawJson, facts: ToolFacts) -> RawJson {
+    pub(in crate::client) fn read_list(&self, result: RawJson, facts: ToolFacts<'_>) -> RawJson {
         let mentions = |member: &str| result.may_mention(member);
         let mut known = self.0.lock();
         // Most lists say nothing of this and need no parsing.
@@ -111,7 +114,7 @@ impl KnownTools {
 impl ToolTable {
     /// The list without the removed tools, otherwise exactly as written. `None` if nothing is
     /// removed.
-    fn without_broken(&mut self, result: &RawJson, facts: ToolFacts) -> Option<RawJson> {
+    fn without_broken(&mut self, result: &RawJson, facts: ToolFacts<'_>) -> Option<RawJson> {
         let mut members: IndexMap<String, &RawValue> = result.parse().ok()?;
         let list = members.get_mut("tools")?;
         let mut tools: Vec<&RawValue> = serde_json::from_str(list.get()).ok()?;
@@ -126,7 +129,7 @@ impl ToolTable {
     }
 
     /// Reads a tool. Returns `false` if its annotations are invalid.
-    fn read_tool(&mut self, tool: &RawValue, facts: ToolFacts) -> bool {
+    fn read_tool(&mut self, tool: &RawValue, facts: ToolFacts<'_>) -> bool {
         // A malformed tool is refused when the list is parsed.
         let Ok(tool) = serde_json::from_str::<ListedTool<'_>>(tool.get()) else { return true };
         if let Some(schema) = self.by_name.remove(&*tool.name).and_then(|known| known.output) {
@@ -138,14 +141,16 @@ impl ToolTable {
         let headers = match header_parameters(&schema) {
             Ok(headers) => headers,
             Err(problem) => {
-                tracing::warn!(target: "trunkline::client::tools", tool = &*tool.name, error = %problem, "left out a tool with an invalid x-mcp-header");
+                let (server, name, problem) =
+                    (facts.server, line(&tool.name, MAX_LENGTH), line(&problem.to_string(), MAX_LENGTH));
+                tracing::warn!(target: "trunkline::client::tools", server, tool = name, error = problem, "left out a tool with an invalid x-mcp-header");
                 return false;
             }
         };
         let has_room = |text: &&RawValue| self.bytes + text.get().len() <= MAX_BYTES;
         let output = tool.output_schema.filter(|_| facts.output).filter(has_room).map(|text| {
             self.bytes += text.get().len();
-            Arc::new(ResultSchema::of_tool(&tool.name, text.to_owned(), facts.rules))
+            Arc::new(ResultSchema::of_tool(facts.server, &tool.name, text.to_owned(), facts.rules))
         });
         let support = facts.support.then(|| {
             let execution = tool.execution.and_then(|execution| serde_json::from_str::<Value>(execution.get()).ok());
@@ -167,11 +172,17 @@ mod tests {
     use serde_json::json;
     use std::time::{Duration, Instant};
 
-    const HEADERS: fn() -> ToolFacts = || of(true, false);
-    const OUTPUT: fn() -> ToolFacts = || of(false, true);
+    const HEADERS: fn() -> ToolFacts<'static> = || of(true, false);
+    const OUTPUT: fn() -> ToolFacts<'static> = || of(false, true);
 
-    fn of(headers: bool, output: bool) -> ToolFacts {
-        ToolFacts { headers, output, support: false, rules: SchemaRules::of(Some(Revision::LATEST)) }
+    fn of(headers: bool, output: bool) -> ToolFacts<'static> {
+        ToolFacts {
+            server: Some("odd"),
+            headers,
+            output,
+            support: false,
+            rules: SchemaRules::of(Some(Revision::LATEST)),
+        }
     }
 
     fn raw(value: &Value) -> RawJson {
@@ -277,7 +288,10 @@ mod tests {
         let read = tracing::subscriber::with_default(log.clone(), || KnownTools::default().read_list(list, HEADERS()));
         assert_eq!(read.parse::<Value>().unwrap()["tools"].as_array().unwrap().len(), 1);
         let texts = log.take();
-        assert!(texts.len() == 1 && texts[0].contains("tool=bad") && texts[0].contains("A B"), "{texts:?}");
+        assert!(
+            texts.len() == 1 && texts[0].contains("(server=odd, tool=bad)") && texts[0].contains("A B"),
+            "{texts:?}"
+        );
     }
 
     /// Also for numbers that no machine type can represent.

@@ -14,6 +14,7 @@ pub(crate) mod reply_to;
 pub(super) mod response_cache;
 pub(crate) mod result_schema;
 pub(super) mod server_description;
+pub(super) mod server_label;
 pub(super) mod task_state;
 pub(super) mod task_wish;
 pub(super) mod timer;

@@ -5,6 +5,7 @@ use crate::{
     client::{ClientError, ClientId},
     engine::{RequestTimeout, later},
     holder::Holder,
+    printable::{MAX_LENGTH, line},
     protocol::{
         RawJson, Revision, RevisionFeature,
         schema::{Schema, SchemaError},
@@ -26,6 +27,8 @@ const MAX_CHEAP_BYTES: usize = 32 << 10;
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct ResultSchema {
+    /// The server of a tool, for the log.
+    server: Option<String>,
     /// How errors name the result and the schema.
     names: (String, &'static str),
     /// The schema as listed; `null` if it was compiled immediately.
@@ -73,13 +76,24 @@ impl ResultSchema {
     pub fn expected(method: &str, schema: &Value) -> Result<Arc<Self>, SchemaError> {
         let names = (format!("the result of {method}"), "the expected schema");
         let compiled = OnceLock::from(Some(Ok(Schema::compile(schema)?)));
-        Ok(Arc::new(Self { names, text: RawValue::NULL.to_owned(), compiled, rules: SchemaRules::default() }))
+        Ok(Arc::new(Self {
+            server: None,
+            names,
+            text: RawValue::NULL.to_owned(),
+            compiled,
+            rules: SchemaRules::default(),
+        }))
     }
 
     /// The output schema of a tool, compiled with the first result.
-    pub(in crate::client) fn of_tool(tool: &str, text: Box<RawValue>, rules: SchemaRules) -> Self {
+    pub(in crate::client) fn of_tool(
+        server: Option<&str>,
+        tool: &str,
+        text: Box<RawValue>,
+        rules: SchemaRules,
+    ) -> Self {
         let names = (format!("the result of the tool {tool:?}"), "its output schema");
-        Self { names, text, compiled: OnceLock::new(), rules }
+        Self { server: server.map(str::to_owned), names, text, compiled: OnceLock::new(), rules }
     }
 
     pub(in crate::client) fn listed_bytes(&self) -> usize {
@@ -143,15 +157,15 @@ impl ResultSchema {
     fn compile(&self) -> Option<Result<Schema, SchemaError>> {
         let schema: Value = serde_json::from_str(self.text.get()).ok()?;
         let compiled = Schema::compile_of_peer(&schema);
-        let name = &self.names.0;
+        let (server, name) = (self.server.as_deref(), line(&self.names.0, MAX_LENGTH));
         match &compiled {
             Err(error) if !self.rules.refuse(error) => {
-                tracing::warn!(target: "trunkline::client::tools", %error, "{name} is not validated: its output schema is invalid");
+                tracing::warn!(target: "trunkline::client::tools", server, %error, "{name} is not validated: its output schema is invalid");
                 return None;
             }
             Ok(schema) if !schema.unchecked_patterns().is_empty() => {
                 let patterns = schema.unchecked_patterns();
-                tracing::warn!(target: "trunkline::client::tools", ?patterns, "{name} is not checked for patterns of its output schema that use look-around or back-references");
+                tracing::warn!(target: "trunkline::client::tools", server, ?patterns, "{name} is not checked for patterns of its output schema that use look-around or back-references");
             }
             _ => {}
         }
@@ -217,7 +231,7 @@ mod tests {
         // Each letter may begin the last thousand, so each takes a step in a thousand states.
         let hostile = json!({"type": "object", "properties": {"x": {"pattern": "^[ab]*a[ab]{1000}c$"}}});
         let text = serde_json::value::to_raw_value(&hostile).unwrap();
-        let listed = Arc::new(ResultSchema::of_tool("t", text, SchemaRules::default()));
+        let listed = Arc::new(ResultSchema::of_tool(None, "t", text, SchemaRules::default()));
         for schema in [listed, ResultSchema::expected("tools/call", &hostile).unwrap()] {
             let timeout = RequestTimeout { timeout: Duration::from_millis(50), max: Duration::from_secs(60) };
             let check = ResultCheck::new(schema, timeout, Instant::now());
@@ -233,7 +247,7 @@ mod tests {
         let properties = json!({"x": {"pattern": r"(?=(a+))\1b"}, "n": {"type": "integer"}});
         let schema = json!({"type": "object", "properties": properties});
         let text = serde_json::value::to_raw_value(&schema).unwrap();
-        let listed = ResultSchema::of_tool("t", text, SchemaRules::default());
+        let listed = ResultSchema::of_tool(None, "t", text, SchemaRules::default());
         let expected = ResultSchema::expected("tools/call", &schema).unwrap();
         let refused = |schema: &ResultSchema, x: &str, n: Value| {
             schema.checked(raw(&json!({"content": [], "structuredContent": {"x": x, "n": n}}))).is_err()

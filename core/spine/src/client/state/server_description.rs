@@ -94,8 +94,8 @@ impl ServerDescription {
         }
     }
 
-    /// Parses the result of `initialize` or `server/discover`.
-    pub(in crate::client) fn read(revision: Revision, result: &RawJson) -> Self {
+    /// Parses the result of `initialize` or `server/discover`. `server` is the name for the log.
+    pub(in crate::client) fn read(server: Option<&str>, revision: Revision, result: &RawJson) -> Self {
         #[derive(Deserialize)]
         struct Opened<'a> {
             #[serde(borrow, default, rename = "serverInfo")]
@@ -108,7 +108,7 @@ impl ServerDescription {
             meta: Option<BTreeMap<String, &'a RawValue>>,
         }
         let method = if revision.era() == Era::Modern { method::DISCOVER } else { method::INITIALIZE };
-        let mended = usable(method, result);
+        let mended = usable(server, method, result);
         let result = mended.as_ref().unwrap_or(result);
         let Ok(opened) = result.parse::<Opened<'_>>() else { return Self::pinned(revision) };
         let info = opened.info.or_else(|| opened.meta.as_ref().and_then(|meta| meta.get(meta::SERVER_INFO).copied()));
@@ -119,7 +119,7 @@ impl ServerDescription {
 }
 
 /// The result without its oddities; `None` if it has none.
-fn usable(method: &str, result: &RawJson) -> Option<RawJson> {
+fn usable(server: Option<&str>, method: &str, result: &RawJson) -> Option<RawJson> {
     if is_well_typed(Type::Model(&OPENED), None, result.as_bytes()) {
         return None;
     }
@@ -128,12 +128,12 @@ fn usable(method: &str, result: &RawJson) -> Option<RawJson> {
     let _ = rewriting::in_member(&mut members, CAPABILITIES, |capabilities: &mut ObjectMembers| {
         let is_true = |(name, value): &(&String, &mut Box<RawValue>)| value.get() == "true" && is_object(name);
         for (name, value) in capabilities.iter_mut().filter(is_true) {
-            tracing::warn!(target: "trunkline::client::connection", capability = &**name, "a capability is true: the library assumes {{}}");
+            tracing::warn!(target: "trunkline::client::connection", server, capability = &**name, "a capability is true: the library assumes {{}}");
             *value = to_raw_value(&ObjectMembers::new()).unwrap_or_default();
         }
         Some(())
     });
-    mended(method, &OPENED, members).ok()
+    mended(server, method, &OPENED, members).ok()
 }
 
 /// Returns whether a capability is an object.

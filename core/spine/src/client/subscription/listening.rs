@@ -80,7 +80,8 @@ impl ClientInner {
         }
         let entry = self.subscriptions.add(filter, ChangeReceiver::Events(events), true).ok()?;
         if let Err(error) = self.open_stream(&entry, ACKNOWLEDGE_TIMEOUT).await {
-            tracing::warn!(target: "trunkline::client::subscription", %error, "could not open a stream of change notifications yet");
+            let server = self.label.get();
+            tracing::warn!(target: "trunkline::client::subscription", server, %error, "could not open a stream of change notifications yet");
             if may_pass(&error) {
                 self.open_stream_again(&entry);
             }
@@ -167,7 +168,8 @@ impl ReplyTo for ListenStream {
                     self.entry.listening.lock().attempts = 0;
                 }
                 let error = error.as_ref().map(tracing::field::display);
-                tracing::info!(target: "trunkline::client::subscription", error, "a subscription was lost; reopening it");
+                let server = client.label.get();
+                tracing::info!(target: "trunkline::client::subscription", server, error, "a subscription was lost; reopening it");
                 client.open_stream_again(&self.entry);
             }
             // SUB-06: without an error, the server has ended it.

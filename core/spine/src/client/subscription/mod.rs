@@ -103,7 +103,8 @@ impl Client {
             Ok(honoured) => subscription.filter = honoured,
             Err(error) if lasts && may_pass(&error) => {
                 self.inner.check_open()?;
-                tracing::warn!(target: "trunkline::client::subscription", %error, "could not open a subscription yet");
+                let server = self.server_label();
+                tracing::warn!(target: "trunkline::client::subscription", server, %error, "could not open a subscription yet");
                 self.inner.open_stream_again(&subscription.entry);
             }
             Err(error) => return Err(error),

@@ -7,7 +7,7 @@ use crate::{
         Client, ClientCall, ClientError, RequestOptions,
         calls::sending::with_task,
         inner::ClientInner,
-        reading::task_form::{created_task, read_task},
+        reading::task_form::{created_task, created_task_id, read_task},
         state::{
             client_call::{Awaited, ContinuedCall, Flight, ServerAnswer, tool_of},
             task_wish::TaskForm,
@@ -75,11 +75,11 @@ impl ClientCall {
         call: &ContinuedCall,
         result: &RawJson,
     ) -> Result<RawJson, ClientError> {
-        let Some(wish) = self.task_wish() else { return self.outcome_of(ServerAnswer::Task(result.clone())) };
-        let task = match wish.form {
-            TaskForm::Core => created_task(result).unwrap_or_else(|| read_task(method::TOOLS_CALL, result)),
-            TaskForm::Extension => read_task(method::TOOLS_CALL, result),
+        let Some(wish) = self.task_wish() else {
+            return self.outcome_of(client.server_label(), ServerAnswer::Task(result.clone()));
         };
+        let created = created_task(result).filter(|_| wish.form == TaskForm::Core);
+        let task = read_task(client.server_label(), method::TOOLS_CALL, created.as_ref().unwrap_or(result));
         let task = task.map_err(|error| ClientError::InvalidResponse(format!("the task: {error}")))?;
         let id = task.task_id.clone();
         let of_progress = self.last_request().filter(|_| self.follows_progress());
@@ -125,7 +125,7 @@ impl Awaited {
     pub(in crate::client) fn keep_progress(&self, client: &ClientInner, request: RequestId, result: &RawJson) {
         // On 2025-11-25, a request is only resent to request a task.
         let as_task = self.again.is_some() || self.call.task_wish().is_some_and(|task| task.as_task);
-        if as_task && self.call.follows_progress() && matches!(created_task(result), Some(Ok(_))) {
+        if as_task && self.call.follows_progress() && created_task_id(result).is_some() {
             client.conversation.lock().follow(request, Self::by(&self.call));
         }
     }
@@ -144,8 +144,8 @@ impl ClientInner {
 
     /// Handles a late response to a cancelled task request by cancelling the task (CAN-04).
     pub(in crate::client) fn abandoned(self: &Arc<Self>, result: &RawJson) {
-        if let Some(Ok(task)) = created_task(result) {
-            self.cancel_task(&task.task_id);
+        if let Some(id) = created_task_id(result) {
+            self.cancel_task(&id);
         }
     }
 }

@@ -208,7 +208,7 @@ impl ClientTask {
         let state = match self.client.task_request(method::TASKS_CANCEL, &id, &options).await {
             // On 2025-11-25, the response is the task (TSK-30); in the extension, it is only an
             // acknowledgement.
-            Ok(answer) => read_task(method::TASKS_CANCEL, &answer).ok(),
+            Ok(answer) => read_task(self.client.server_label(), method::TASKS_CANCEL, &answer).ok(),
             // TSK-29: it may have ended in the meantime.
             Err(error @ ClientError::UnknownTask(_)) => match self.client.task_state(&id, &options).await {
                 Ok(task) if task.status.is_final() => Some(task),

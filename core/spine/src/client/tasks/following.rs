@@ -183,7 +183,8 @@ impl Following {
                 self.fetching = Some(Box::pin(async move { fetch(&client, &id, Duration::MAX).await }));
             }
             TaskForm::Extension if !matches!(self.input, TaskInput::Manual) => {
-                let required = InputRequired::of_task(task).map_err(ClientError::InvalidResponse)?;
+                let required =
+                    InputRequired::of_task(self.client.server_label(), task).map_err(ClientError::InvalidResponse)?;
                 self.answering.begin(&self.client.inner, &self.input, required)?;
             }
             _ => {}
@@ -211,7 +212,7 @@ impl Following {
             (_, TaskForm::Extension) => match &task.result {
                 Some(result) if result.is_object() => {
                     let result = RawJson::from_value(result).map_err(|error| nonsense(&error.to_string()))?;
-                    usable(method::TOOLS_CALL, result)
+                    usable(self.client.server_label(), method::TOOLS_CALL, result)
                 }
                 _ => Err(nonsense("is complete without a result")),
             },
@@ -290,7 +291,7 @@ impl Client {
     /// Requests the state of a task.
     pub(super) async fn task_state(&self, id: &str, options: &RequestOptions) -> Result<Task, ClientError> {
         let state = self.task_request(method::TASKS_GET, id, options).await?;
-        read_task(method::TASKS_GET, &state)
+        read_task(self.server_label(), method::TASKS_GET, &state)
             .map_err(|error| ClientError::InvalidResponse(format!("{}: {error}", method::TASKS_GET)))
     }
 

@@ -1,6 +1,11 @@
 //! Parts of the dialogues about forms and pages: safe strings, and the decision of the user.
 
-use crate::{client::ServerRequest, printable::printable, protocol::model::ElicitAction, runtime::Console};
+use crate::{
+    client::ServerRequest,
+    printable::{self, printable, shortened},
+    protocol::model::ElicitAction,
+    runtime::Console,
+};
 use std::io;
 
 /// Longer strings are cut short.
@@ -8,12 +13,12 @@ const MAX_CHARS: usize = 4_000;
 
 /// A string with its lines kept, each indented.
 pub(super) fn paragraph(text: &str) -> String {
-    short(&printable(text)).lines().map(|line| format!("  {line}\n")).collect()
+    shortened(&printable(text), MAX_CHARS).lines().map(|line| format!("  {line}\n")).collect()
 }
 
 /// A string on one line.
 pub(super) fn line(text: &str) -> String {
-    short(&printable(text)).split_whitespace().collect::<Vec<_>>().join(" ")
+    printable::line(text, MAX_CHARS)
 }
 
 /// The requesting server: its name in the group, or the name that it sent.
@@ -24,13 +29,6 @@ pub(super) fn server<P>(request: &ServerRequest<P>) -> String {
     match &request.server {
         Some(server) => format!("The server {:?}", line(server.title.as_deref().unwrap_or(&server.name))),
         None => "A server".to_owned(),
-    }
-}
-
-fn short(text: &str) -> String {
-    match text.char_indices().nth(MAX_CHARS) {
-        Some((end, _)) => format!("{} …", &text[..end]),
-        None => text.to_owned(),
     }
 }
 

@@ -149,7 +149,7 @@ impl ChildCommand {
     }
 
     /// The command for errors and logs: its first arguments, without those that may be secrets.
-    pub(super) fn display(&self) -> String {
+    pub(in crate::transport) fn display(&self) -> String {
         let mut display = self.program().to_owned();
         let mut was_secret_option = false;
         for word in self.command.iter().skip(1) {

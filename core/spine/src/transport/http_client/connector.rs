@@ -219,6 +219,10 @@ impl Connector for HttpConnector {
     fn server_address(&self) -> Option<(String, Option<u16>)> {
         Some((self.url.host_str()?.to_owned(), self.url.port_or_known_default()))
     }
+
+    fn display(&self) -> Option<String> {
+        Some(http_failure::redacted(self.url.as_str()))
+    }
 }
 
 #[cfg(test)]

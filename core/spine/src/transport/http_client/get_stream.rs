@@ -102,7 +102,7 @@ impl LinkContext {
             match response.chunk().await {
                 Ok(Some(chunk)) => {
                     if let Err(failure) = self.take_events(&mut stream, &chunk, None) {
-                        tracing::warn!(target: "trunkline::client::http", error = %failure, "the stream was lost; reopening it");
+                        tracing::warn!(target: "trunkline::client::http", server = %self.route.target, error = %failure, "the stream was lost; reopening it");
                         return StreamEnd::TooLarge;
                     }
                 }

@@ -239,7 +239,7 @@ impl LinkContext {
     fn start(self: &Arc<Self>, state: &mut LinkState, message: LinkMessage) {
         while state.tasks.try_join_next().is_some() {}
         if message.request.is_none() && state.tasks.len() > state.posts.len() + MAX_WAITING {
-            tracing::warn!(target: "trunkline::client::http", waiting = MAX_WAITING, "dropped a notification or response: the server does not accept them");
+            tracing::warn!(target: "trunkline::client::http", server = %self.route.target, waiting = MAX_WAITING, "dropped a notification or response: the server does not accept them");
             return;
         }
         if let Some(request) = &message.request
@@ -261,10 +261,10 @@ impl LinkContext {
         match tokio::time::timeout(INITIALIZED_TIMEOUT, self.exchange(&initialized)).await {
             Ok(Ok(())) => {}
             Ok(Err(refused)) => {
-                tracing::warn!(target: "trunkline::client::http", error = %refused.failure, "the server did not accept notifications/initialized");
+                tracing::warn!(target: "trunkline::client::http", server = %self.route.target, error = %refused.failure, "the server did not accept notifications/initialized");
             }
             Err(_) => {
-                tracing::warn!(target: "trunkline::client::http", "the server did not accept notifications/initialized in time")
+                tracing::warn!(target: "trunkline::client::http", server = %self.route.target, "the server did not accept notifications/initialized in time")
             }
         }
         let mut state = self.state.lock();

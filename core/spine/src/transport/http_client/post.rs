@@ -92,7 +92,7 @@ impl LinkContext {
             Ok(Err(failure)) => failure.to_string(),
             Err(_) => format!("the server did not accept it within {} s", NOTIFY_TIMEOUT.as_secs()),
         };
-        tracing::warn!(target: "trunkline::client::http", error = %problem, "could not deliver a notification or response");
+        tracing::warn!(target: "trunkline::client::http", server = %self.route.target, error = %problem, "could not deliver a notification or response");
     }
 
     /// Sends a message, and resends it if its session was reopened.
