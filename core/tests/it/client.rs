@@ -3,6 +3,7 @@
 
 mod cache;
 mod channels;
+mod duplicates;
 mod groups;
 mod host;
 mod host_tasks;

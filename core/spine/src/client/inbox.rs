@@ -4,6 +4,7 @@ use super::{
     ClientError, Inbox, LinkFailure,
     inner::ClientInner,
     reading::{
+        distinct_items::distinct,
         odd_params::{mend_request, usable_notification},
         odd_results::usable,
         odd_value::Fault,
@@ -230,7 +231,8 @@ impl ClientInner {
         let result = usable(server, method, unified(method, result))?;
         let has_hints = revision.is_some_and(|revision| revision.supports(RevisionFeature::CacheHints));
         let result = if has_hints && Method::is_cacheable(method) { with_valid_time(result) } else { result };
-        Ok(if method == method::TOOLS_LIST { self.read_tools(revision, result) } else { result })
+        let result = if method == method::TOOLS_LIST { self.read_tools(revision, result) } else { result };
+        Ok(distinct(server, method, result))
     }
 
     /// Keeps the facts about listed tools, and leaves out those with invalid annotations.

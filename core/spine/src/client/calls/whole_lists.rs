@@ -3,14 +3,19 @@
 use crate::{
     client::{
         Client, ClientCall, ClientError, ProgressHook, RequestOptions,
+        reading::distinct_items::DistinctItems,
         state::reply_to::{CallReceiver, ReplyTo},
     },
     engine::later,
-    protocol::{RawJson, RevisionFeature, error::code, method::Method},
+    protocol::{
+        RawJson, RevisionFeature,
+        error::code,
+        method::{self, Method},
+    },
     race::unless,
 };
 use indexmap::IndexMap;
-use serde::{Serialize, de::IgnoredAny};
+use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use std::{collections::HashSet, sync::Arc};
 
@@ -59,7 +64,8 @@ impl Client {
                 }
                 page => page?,
             };
-            let Some(cursor) = list.take(&page)? else { return list.finish(page) };
+            list.items.sent_by(self.server_label());
+            let Some(cursor) = list.take(&page)? else { return self.whole(list, page) };
             params = Some(with_member(params.as_ref(), CURSOR, &cursor)?);
             let left = deadline.saturating_duration_since(self.inner.runtime.now());
             if left.is_zero() {
@@ -70,6 +76,15 @@ impl Client {
             options.max_timeout = Some(left);
         }
         Err(nonsense(method, &format!("has more than {MAX_PAGES} pages")))
+    }
+
+    fn whole(&self, list: WholeList<'_>, last: RawJson) -> Result<RawJson, ClientError> {
+        let is_of_tools = list.method == method::TOOLS_LIST;
+        let has_left_out = list.items.has_left_out;
+        let whole = list.finish(last)?;
+        // The tools that were left out have replaced the facts about the first ones of their names.
+        let read = has_left_out && is_of_tools;
+        Ok(if read { self.inner.read_tools(self.inner.revision(), whole) } else { whole })
     }
 
     /// Like [`Client::list_all`], but the outcome is passed to `reply`, exactly once unless this
@@ -98,15 +113,17 @@ impl Client {
 }
 
 /// A list while its pages are being fetched.
-struct WholeList {
-    method: String,
+struct WholeList<'l> {
+    method: &'l str,
     member: &'static str,
     /// True if a repeated cursor is an error.
     opaque: bool,
     /// The other members of the first page, once there is more than one page.
     first: Option<RawJson>,
     /// The items, with commas between them.
-    items: String,
+    text: String,
+    /// The items, which may be on several pages.
+    items: DistinctItems<'l>,
     /// The cursors followed so far.
     cursors: HashSet<String>,
     /// Total size of items and cursors.
@@ -114,35 +131,45 @@ struct WholeList {
     count: usize,
 }
 
-impl WholeList {
-    fn of(method: &str, opaque: bool) -> Result<Self, ClientError> {
+impl<'l> WholeList<'l> {
+    fn of(method: &'l str, opaque: bool) -> Result<Self, ClientError> {
         let member = Method::list_member(method)
             .ok_or_else(|| ClientError::Invalid(format!("{method} does not return a paginated list")))?;
-        let (method, items) = (method.to_owned(), String::new());
-        Ok(Self { method, member, opaque, first: None, items, cursors: HashSet::new(), bytes: 0, count: 0 })
+        Ok(Self {
+            method,
+            member,
+            opaque,
+            first: None,
+            text: String::new(),
+            items: DistinctItems::of(None, method),
+            cursors: HashSet::new(),
+            bytes: 0,
+            count: 0,
+        })
     }
 
     /// Adds a page and returns the cursor of the next one.
     fn take(&mut self, page: &RawJson) -> Result<Option<String>, ClientError> {
         let mut members: Members<'_> = page
             .parse()
-            .map_err(|error| nonsense(&self.method, &format!("has a page that is not an object: {error}")))?;
+            .map_err(|error| nonsense(self.method, &format!("has a page that is not an object: {error}")))?;
         let items = members.shift_remove(self.member).map(|items| items.get());
-        let count = items.and_then(|items| serde_json::from_str::<Vec<IgnoredAny>>(items).ok());
-        self.count += count.map_or(0, |items| items.len());
+        let size = items.map_or(0, str::len);
+        let items = items.and_then(|items| serde_json::from_str::<Vec<&RawValue>>(items).ok());
+        self.count += items.as_ref().map_or(0, Vec::len);
         if self.count > MAX_ITEMS {
             let what = format!("has more than {MAX_ITEMS} {}: fetch it page by page, and stop", self.member);
-            return Err(nonsense(&self.method, &what));
+            return Err(nonsense(self.method, &what));
         }
-        let Some(items) = items.and_then(array_inside) else {
-            return Err(nonsense(&self.method, &format!("has a page without the array {:?}", self.member)));
+        let Some(items) = items else {
+            return Err(nonsense(self.method, &format!("has a page without the array {:?}", self.member)));
         };
         let cursor = members.shift_remove(NEXT_CURSOR).map_or(Ok(None), |cursor| serde_json::from_str(cursor.get()));
-        let cursor: Option<String> = cursor.map_err(|_| nonsense(&self.method, "has a cursor that is not a string"))?;
-        self.bytes = self.bytes.saturating_add(items.len() + cursor.as_ref().map_or(0, String::len));
+        let cursor: Option<String> = cursor.map_err(|_| nonsense(self.method, "has a cursor that is not a string"))?;
+        self.bytes = self.bytes.saturating_add(size + cursor.as_ref().map_or(0, String::len));
         // A single page is bounded like every message.
         if self.bytes > MAX_BYTES && (self.first.is_some() || cursor.is_some()) {
-            return Err(nonsense(&self.method, &format!("has more than {} MiB", MAX_BYTES >> 20)));
+            return Err(nonsense(self.method, &format!("has more than {} MiB", MAX_BYTES >> 20)));
         }
         if self.first.is_none() {
             if cursor.is_none() {
@@ -154,38 +181,51 @@ impl WholeList {
         // Some servers of earlier revisions write an empty cursor on their last page, and return
         // the first page again for it.
         let ends = !self.opaque && cursor.as_ref().is_some_and(|cursor| self.cursors.contains(cursor));
-        if !(ends && self.items.starts_with(items)) {
-            if !self.items.is_empty() && !items.is_empty() {
-                self.items.push(',');
+        if !(ends && self.begins_with(&items)) {
+            for item in items {
+                if self.items.is_new(item) {
+                    self.add(item);
+                }
             }
-            self.items.push_str(items);
         }
         match cursor {
             Some(_) if ends => {
-                tracing::warn!(target: "trunkline::client::calls", method = self.method, "the server sent a cursor that it has sent before: the list ends there");
+                let server = self.items.server();
+                tracing::warn!(target: "trunkline::client::calls", server, method = self.method, "the server sent a cursor that it has sent before: the list ends there");
                 Ok(None)
             }
             Some(cursor) if !self.cursors.insert(cursor.clone()) => {
-                Err(nonsense(&self.method, "does not end: the server sent a cursor twice"))
+                Err(nonsense(self.method, "does not end: the server sent a cursor twice"))
             }
             cursor => Ok(cursor),
         }
     }
 
+    fn add(&mut self, item: &RawValue) {
+        if !self.text.is_empty() {
+            self.text.push(',');
+        }
+        self.text.push_str(item.get());
+    }
+
+    fn begins_with(&self, items: &[&RawValue]) -> bool {
+        let mut rest = &*self.text;
+        items.iter().all(|item| {
+            let Some(behind) = rest.strip_prefix(item.get()) else { return false };
+            rest = behind.strip_prefix(',').unwrap_or(behind);
+            true
+        })
+    }
+
     /// The whole list. `last` is the last page, which is the whole list if it is the only one.
     fn finish(mut self, last: RawJson) -> Result<RawJson, ClientError> {
         let Some(first) = self.first.take() else { return Ok(last) };
-        let items = RawValue::from_string(format!("[{}]", self.items));
-        let items = items.map_err(|error| nonsense(&self.method, &format!("cannot be assembled: {error}")))?;
+        let items = RawValue::from_string(format!("[{}]", self.text));
+        let items = items.map_err(|error| nonsense(self.method, &format!("cannot be assembled: {error}")))?;
         let mut members: Members<'_> = first.parse().map_err(ClientError::unwritable)?;
         members.insert(self.member.to_owned(), &items);
         as_json(&members)
     }
-}
-
-/// The text inside the brackets of an array.
-fn array_inside(text: &str) -> Option<&str> {
-    Some(text.trim_ascii().strip_prefix('[')?.strip_suffix(']')?.trim_ascii())
 }
 
 /// The parameters of a request with one more member.

@@ -19,7 +19,11 @@ use serde_json::{
     Value,
     value::{RawValue, to_raw_value},
 };
-use std::{borrow::Cow, collections::HashMap, sync::Arc};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 /// Maximum total size of stored schemas. Results of further tools are not validated.
 const MAX_BYTES: usize = 16 << 20;
@@ -119,7 +123,8 @@ impl ToolTable {
         let list = members.get_mut("tools")?;
         let mut tools: Vec<&RawValue> = serde_json::from_str(list.get()).ok()?;
         let before = tools.len();
-        tools.retain(|tool| self.read_tool(tool, facts));
+        let mut read = HashSet::new();
+        tools.retain(|tool| self.read_tool(tool, facts, &mut read));
         if tools.len() == before {
             return None;
         }
@@ -128,10 +133,14 @@ impl ToolTable {
         RawJson::from_value(&members).ok()
     }
 
-    /// Reads a tool. Returns `false` if its annotations are invalid.
-    fn read_tool(&mut self, tool: &RawValue, facts: ToolFacts<'_>) -> bool {
+    /// Reads a tool. Returns `false` if its annotations are invalid. `read` has the names of the
+    /// earlier tools of the list: one that follows under the same name is left out elsewhere.
+    fn read_tool(&mut self, tool: &RawValue, facts: ToolFacts<'_>, read: &mut HashSet<String>) -> bool {
         // A malformed tool is refused when the list is parsed.
         let Ok(tool) = serde_json::from_str::<ListedTool<'_>>(tool.get()) else { return true };
+        if read.contains(&*tool.name) {
+            return true;
+        }
         if let Some(schema) = self.by_name.remove(&*tool.name).and_then(|known| known.output) {
             self.bytes -= schema.listed_bytes();
         }
@@ -158,6 +167,7 @@ impl ToolTable {
             let given = execution.get("taskSupport").and_then(Value::as_str).unwrap_or_default();
             TaskSupport::ALL.into_iter().find(|support| support.as_str() == given).unwrap_or_default()
         });
+        read.insert(tool.name.clone().into_owned());
         if !headers.is_empty() || output.is_some() || support.is_some() {
             self.by_name.insert(tool.name.into_owned(), KnownTool { headers, output, support });
         }
