@@ -5,6 +5,8 @@ import { Suspended, ToolError, describe, thrownBy } from "./errors.js";
 import { failureOf } from "./failures.js";
 import type { CallDescription } from "./generated/client-requests.js";
 import { ClosedError, TrunklineError } from "./generated/errors.js";
+import type { JsonObject } from "./generated/model.js";
+import { methods } from "./generated/operations.js";
 import type { Callable } from "./features/feature.js";
 import { UnfitValue } from "./json.js";
 import { callBack, logError } from "./log.js";
@@ -110,7 +112,7 @@ export class Calls {
       }
       this.requests.core.fail(ticket, JSON.stringify(failure));
     } catch (unsent) {
-      logError(`could not send an error response: ${thrownBy(unsent).message}`);
+      logError("could not send an error response", { detail: thrownBy(unsent).message });
       // Neither the caller nor this function may be left hanging.
       callBack("sending an error response", () => this.requests.core.fail(ticket, JSON.stringify({ kind: "internal", message: describe(error) })), []);
     }
@@ -129,13 +131,18 @@ export class Calls {
 /** Logs an error that is hidden from the caller, and passes it to the server's error hook. */
 function report(context: Context, owner: Owner | undefined, error: unknown, described: string): void {
   let name = "a handler";
+  let about: { event: string; fields?: JsonObject } = { event: "a handler failed" };
   try {
     // Token verification has neither.
     const { method, name: called } = context.described as Partial<CallDescription>;
-    if (method !== undefined) name = `${method} ${called}`;
+    if (method !== undefined) {
+      name = `${method} ${called}`;
+      // As the core logs failures.
+      about = method === methods.callTool ? { event: "a tool failed", fields: { tool: called } } : { ...about, fields: { feature: name } };
+    }
   } catch {
     // The call is over, or belongs to a client.
   }
-  logError(`${name} failed: ${described}`, error, owner ? "trunkline::server" : "trunkline::client");
+  logError(`${name} failed`, { ...about, detail: described, error, target: owner ? "trunkline::server" : "trunkline::client" });
   callBack("onError", () => owner?.onError?.(error, context as never), [], "trunkline::server");
 }

@@ -2,7 +2,7 @@
 import { isMainThread } from "node:worker_threads";
 
 import { describe } from "./errors.js";
-import type { LogLevel } from "./generated/model.js";
+import type { JsonObject, LogLevel } from "./generated/model.js";
 import { native } from "./native/native.js";
 import { isPromise } from "./schema/validate.js";
 
@@ -10,10 +10,14 @@ import { isPromise } from "./schema/validate.js";
 export interface LogRecord {
   /** The level. */
   level: LogLevel;
-  /** The message, on one or more lines. */
+  /** The message with the fields, for people, on one or more lines. */
   message: string;
   /** The subject, such as `trunkline::server::http` or `trunkline::access`. */
   target: string;
+  /** The message without the fields, for loggers that have some. */
+  event: string;
+  /** The fields, such as `tool`, `method`, `server` and `error`. */
+  fields: JsonObject;
   /** The value that a handler threw, if the record is about that. */
   error?: unknown;
 }
@@ -51,9 +55,22 @@ export function log(records: readonly LogRecord[]): void {
   }
 }
 
-/** Logs a failure, and the error that a function of the program threw, if that caused it. */
-export function logError(message: string, error?: unknown, target = "trunkline"): void {
-  log([{ level: "error", target, message, ...(error !== undefined && { error }) }]);
+/** A failure for the log. */
+interface LoggedFailure {
+  /** The reason. */
+  detail: string;
+  /** What a function of the program threw, if that is the reason. */
+  error?: unknown;
+  target?: string | undefined;
+  /** The message without the fields, if it has others than the reason. */
+  event?: string;
+  fields?: JsonObject;
+}
+
+/** Logs a failure. */
+export function logError(what: string, { detail, error, target = "trunkline", event = what, fields }: LoggedFailure): void {
+  const message = `${what}: ${detail}`;
+  log([{ level: "error", target, message, event, fields: { ...fields, error: detail }, ...(error !== undefined && { error }) }]);
 }
 
 /**
@@ -61,7 +78,7 @@ export function logError(message: string, error?: unknown, target = "trunkline")
  * rejections are logged, and affect neither later events nor the process.
  */
 export function callBack<Args extends unknown[]>(what: string, call: (...args: Args) => unknown, args: Args, target = "trunkline"): void {
-  contained(call, args, (error) => logError(`${what} failed: ${describe(error)}`, error, target));
+  contained(call, args, (error) => logError(`${what} failed`, { detail: describe(error), error, target }));
 }
 
 function contained<Args extends unknown[]>(call: (...args: Args) => unknown, args: Args, fail: (error: unknown) => void): void {

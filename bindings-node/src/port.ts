@@ -172,7 +172,7 @@ export class Port {
         this.#dispatch(event);
       } catch (error) {
         // The other events must not be lost.
-        logError(`an event failed: ${describe(error)}`, error);
+        logError("an event failed", { detail: describe(error), error });
       }
     }
     if (events.length === batchSize) nextTurn(this.#drain);

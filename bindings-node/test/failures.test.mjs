@@ -318,6 +318,8 @@ test("the error itself reaches the logger and onError", async () => {
   assert.equal(records[0].error, error);
   assert.match(records[0].message, /^tools\/call broken failed: Error: broken\n[^]*failures\.test/);
   assert.match(records[1].message, /a hook that fails/);
+  assert.deepEqual(records[0].fields.tool, "broken");
+  assert.deepEqual([records[0].event, records[0].message], ["a tool failed", `tools/call broken failed: ${records[0].fields.error}`]);
   await client.close();
 });
 

@@ -64,19 +64,25 @@ const READERS = {
 let records = [];
 let logged = () => {};
 setLogger((record) => {
-  records.push(record.message);
+  records.push(record);
   logged();
 });
 
+/** The first record whose message has these parts. */
 async function untilLogged(parts) {
-  while (!records.some((text) => parts.every((part) => text.includes(part)))) await new Promise((resolve) => (logged = resolve));
+  for (;;) {
+    const found = records.find(({ message }) => parts.every((part) => message.includes(part)));
+    if (found) return found;
+    await new Promise((resolve) => (logged = resolve));
+  }
 }
 
 /** Checks what was made of a response. */
-async function checkDelivered({ reads, warns }, found) {
+async function checkDelivered({ reads, warns, record }, found) {
   assert.deepEqual(Object.fromEntries(Object.keys(reads).map((name) => [name, found[name]])), reads);
-  if (warns) await untilLogged(warns);
-  else assert.deepEqual(records, []);
+  if (!warns) return assert.deepEqual(records, []);
+  const { level, target, event, fields } = await untilLogged(warns);
+  if (record) assert.deepEqual({ level, target, event, fields }, record);
 }
 
 /** Reads the response with a client, and checks what it makes of it. */

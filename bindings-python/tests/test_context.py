@@ -42,6 +42,7 @@ from trunkline import (
     Tool,
     ToolError,
 )
+from trunkline._internal.port.log import write_logs
 
 user: contextvars.ContextVar[str] = contextvars.ContextVar("user", default="nobody")
 
@@ -337,7 +338,7 @@ def test_code_around_a_handler_runs_in_its_context_too() -> None:
 
     class Recorded(logging.Filter):
         def filter(self, record: logging.LogRecord) -> bool:
-            note("record", record.__dict__["mcp_name"])
+            note("record", record.__dict__["tool"])
             return False
 
     async def one(client: Client, name: str) -> None:
@@ -548,7 +549,7 @@ def test_exceptions_are_logged_unchanged_and_reach_hooks(
     assert (first.name, first.getMessage()) == ("trunkline.server", f"tools/call {tool} failed")
     assert first.exc_info is not None
     assert first.exc_info[1] is error
-    assert (first.__dict__["mcp_method"], first.__dict__["mcp_name"]) == ("tools/call", tool)
+    assert first.__dict__["tool"] == tool
     assert second.exc_info is not None
     assert isinstance(second.exc_info[1], ValueError)
 
@@ -753,6 +754,17 @@ def test_http_servers_log_their_url_requests_and_the_first_refusal_of_each_kind(
     assert any("access (peer=127.0.0.1, method=POST, path=/mcp, status=200, milliseconds=" in text for text in accesses)
     [warning] = [text for _, level, text in told if level == "WARNING"]
     assert "evil.example" in warning
+    [access, *_] = [vars(record) for record in caplog.records if record.name == "trunkline.access"]
+    assert (access["method"], access["path"], access["status"]) == ("POST", "/mcp", 200)
+
+
+def test_fields_that_logging_reserves_have_another_name(caplog: pytest.LogCaptureFixture) -> None:
+    fields = {"name": "a", "message": "b", "args": 1, "tool": "add"}
+    write_logs([{"level": "warn", "target": "trunkline::server", "message": "failed (tool=add)", "fields": fields}])
+    [record] = caplog.records
+    assert (record.name, record.getMessage()) == ("trunkline.server", "failed (tool=add)")
+    found = vars(record)
+    assert [found[name] for name in ("name_", "message_", "args_", "tool")] == ["a", "b", 1, "add"]
 
 
 def test_a_refused_token_is_one_warning(caplog: pytest.LogCaptureFixture) -> None:

@@ -119,10 +119,15 @@ def delivered(row: dict[str, Any], found: dict[str, Any]) -> None:
 
 
 async def warned(row: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
-    if "warns" in row:
-        await logged(row["warns"], caplog)
-    else:
+    if "warns" not in row:
         assert not caplog.messages
+        return
+    await logged(row["warns"], caplog)
+    if record := row.get("record"):
+        [found] = [found for found in caplog.records if found.getMessage().startswith(record["event"])]
+        level = {"warn": "WARNING"}[record["level"]]
+        assert (found.levelname, found.name) == (level, record["target"].replace("::", "."))
+        assert record["fields"].items() <= vars(found).items()
 
 
 async def logged(parts: list[str], caplog: pytest.LogCaptureFixture) -> None:

@@ -12,7 +12,7 @@ class Logs {
   public static void main(String[] arguments) throws InterruptedException {
     // Trunkline logs to standard error, or to a logger such as that of SLF4J.
     Log.setLogger(
-        (level, message, target) -> System.getLogger(target).log(levelOf(level), message));
+        record -> System.getLogger(record.target()).log(levelOf(record.level()), record.message()));
 
     try (var server = new Server("backup", "1.0.0")) {
       server.tool(

@@ -49,7 +49,7 @@ export class Mount {
       reset();
       if (error instanceof ClosedError) throw error;
       // The reason is for the operator, not for the client.
-      logError(`could not open the server: ${thrownBy(error).message}`);
+      logError("could not open the server", { detail: thrownBy(error).message });
       throw new InternalError("Internal Server Error", { cause: error });
     }
   }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from ._generated.methods import CALL_TOOL
 from .errors import ProtocolError, Suspended, ToolError, TrunklineError
 from .port.log import logger
 from .schema.jsonable import jsonable
@@ -63,11 +64,12 @@ def report(context: Call, error: BaseException, subject: str, otherwise: str) ->
     # The frames of a value that cannot be sent are all in this package.
     where = (type(error), error, None if isinstance(error, InvalidReturn) else _outside(error.__traceback__))
     try:
-        known = {"mcp_method": context.method, "mcp_name": context.name}
+        method, name = context.method, context.name
     except TrunklineError:  # the call is over, or belongs to a client
-        known = {}
-    named = {fact: value for fact, value in known.items() if value}  # a verification has neither
-    log.error("%s failed", " ".join(named.values()) or otherwise, exc_info=where, extra=named)
+        method = name = ""
+    what = " ".join(filter(None, (method, name))) or otherwise  # a verification has neither
+    fields = {"tool": name} if method == CALL_TOOL else {"feature": what}
+    log.error("%s failed", what, exc_info=where, extra=fields)
     for hook in context._port.error_hooks:
         with logged(subject, _ERROR_CALLBACK, (BaseException,)):  # the caller must get a response
             told = hook(error, context)

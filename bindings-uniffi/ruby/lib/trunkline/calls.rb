@@ -2,9 +2,15 @@
 
 module Trunkline
   # The handler of a feature, as its calls use it: `run` gets the body and the context, and `answer`
-  # converts what it returns. `where` names it in the log, and `source` is the function of the program.
+  # converts what it returns. `where` names it in the log, as does `tool` if it is one, and `source`
+  # is the function of the program.
   # @api private
-  Callable = Struct.new(:run, :answer, :where, :source, :owner, keyword_init: true) do
+  Callable = Struct.new(:run, :answer, :where, :tool, :source, :owner, keyword_init: true) do
+    # The event and the fields of a failure, as the core logs it.
+    def failed
+      tool ? { event: "a tool failed", fields: { "tool" => tool } } : { event: "a handler failed", fields: { "feature" => where } }
+    end
+
     # Converts what it has returned. For the program, the place of a failure is the handler: it is not
     # on the stack any more.
     # @return [Array(Integer, String)] the shape and the bytes
@@ -117,7 +123,7 @@ module Trunkline
     end
 
     def report(error, callable, context)
-      Trunkline.log_error("#{callable.where} failed", error)
+      Trunkline.log_error("#{callable.where} failed", error, **callable.failed)
       callable.owner&.on_error&.then { |hook| Handler.positional(hook, error, context) }
     rescue Exception => e # rubocop:disable Lint/RescueException
       Trunkline.log_error("on_error failed", e) # The caller must get a response.

@@ -20,7 +20,7 @@ module Trunkline
       output = { "type" => "object", "properties" => { "result" => output }, "required" => ["result"] } if wrapped
       descriptor = described(Tool, options, "name" => name.to_s, "inputSchema" => input, "outputSchema" => output)
       feature(:tool, of, options, { "tool" => descriptor, "wrapOutput" => wrapped }, Options::TOOL, [*members_of(Tool), :input, :output]) do
-        Callable.new(run: ->(arguments, context) { handler.call(context, Schema.with_numbers(arguments, numbers)) }, where: of, source: handler.block,
+        Callable.new(run: ->(arguments, context) { handler.call(context, Schema.with_numbers(arguments, numbers)) }, where: of, tool: name.to_s, source: handler.block,
                      answer: ->(value) { Returns.answer(value, Returns::TOOL, wrapped: wrapped) })
       end
     end

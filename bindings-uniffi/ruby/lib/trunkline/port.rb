@@ -149,7 +149,11 @@ module Trunkline
       when Waist::CLOSED
         ended(handle)&.closed(ok ? nil : Requests.error(body))
       when Waist::LOG
-        write = -> { Requests.parse(body).each { |record| Trunkline.log(record["level"], record["message"], record["target"]) } }
+        write = lambda do
+          Requests.parse(body).each do |record|
+            Trunkline.log(record["level"], record["message"], record["target"], event: record["event"], fields: record["fields"])
+          end
+        end
         Trunkline.logger ? @notices[0].run(body.bytesize, &write) : write.call
       when Waist::TELEMETRY then @requests.spans.receive(Requests.parse(body))
       when Waist::HTTP_HEAD, Waist::HTTP_CHUNK then @lock.synchronize { @exchanges[ticket] }&.push([kind, ok, body])

@@ -17,6 +17,8 @@ struct Callable: Sendable {
     let name: String
     /// Shared by all features of a server; nil for handlers of a client.
     var owner: Owner?
+    /// The name of the tool; nil for other features.
+    var tool: String?
     let run: Handler
 }
 
@@ -89,7 +91,8 @@ final class Calls: Sendable {
     private func described(_ error: any Error, _ callable: Callable, _ context: Context) -> JSONObject {
         var failure = failureOf(error)
         if failure["kind"] == "internal", !(error is Suspended) {
-            logError("\(callable.name) failed", error, callable.owner == nil ? "trunkline::client" : "trunkline::server")
+            let target = callable.owner == nil ? "trunkline::client" : "trunkline::server"
+            logError("\(callable.name) failed", error, target, of: callable)
             callable.owner?.onError?(error, context)
             failure["logged"] = true
         }

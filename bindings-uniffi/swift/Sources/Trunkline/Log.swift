@@ -4,10 +4,19 @@ import TrunklineNative
 public struct LogRecord: Codable, Sendable {
     /// `error`, `warn`, `info` or `debug`.
     public let level: String
-    /// The message, on one or more lines.
+    /// The message with the fields, for people, on one or more lines.
     public let message: String
     /// The subject, such as `trunkline::server::http`.
     public let target: String
+    /// The message without the fields, for loggers that have some.
+    public let event: String
+    /// The fields, such as `tool`, `method`, `server` and `error`.
+    public let fields: JSONObject
+
+    init(level: String, message: String, target: String, event: String? = nil, fields: JSONObject = [:]) {
+        (self.level, self.message, self.target) = (level, message, target)
+        (self.event, self.fields) = (event ?? message, fields)
+    }
 }
 
 /// The library's log. By default, warnings and errors go to standard error.
@@ -35,6 +44,15 @@ public enum Log {
     }
 }
 
-func logError(_ message: String, _ error: any Error, _ target: String = "trunkline") {
-    Log.write(LogRecord(level: "error", message: "\(message): \(describe(error))", target: target))
+func logError(_ message: String, _ error: any Error, _ target: String = "trunkline", of callable: Callable? = nil) {
+    let reason = describe(error)
+    var (event, fields): (String, JSONObject) = (message, [:])
+    // As the core logs failures.
+    if let tool = callable?.tool {
+        (event, fields) = ("a tool failed", ["tool": .string(tool)])
+    } else if let callable {
+        (event, fields) = ("a handler failed", ["feature": .string(callable.name)])
+    }
+    fields["error"] = .string(reason)
+    Log.write(LogRecord(level: "error", message: "\(message): \(reason)", target: target, event: event, fields: fields))
 }

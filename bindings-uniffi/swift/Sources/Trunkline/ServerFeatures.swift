@@ -208,7 +208,7 @@ extension Server {
     ) throws -> Registration {
         let options = try options.map { try object(of: $0) } ?? [:]
         let description = options.merging(try parameters(members + [("server", number(try handle()))]))
-        let callable = run.map { Callable(name: "\(kind) \(name)", owner: owner, run: $0) }
+        let callable = run.map { Callable(name: "\(kind) \(name)", owner: owner, tool: kind == "tool" ? name : nil, run: $0) }
         return Registration(try Port.shared.register(kind, description, callable.map { ["": $0] } ?? [:]))
     }
 

@@ -39,6 +39,30 @@ private enum Trace {
         }
     }
 
+    @Test func recordsOfTheLogHaveFields() async throws {
+        let found = Latest<LogRecord>()
+        Log.receive { if $0.fields["tool"] == "logged" { found.set($0) } }
+        let server = Server("test", version: "1")
+        try server.tool("logged") { _, _ in throw CocoaError(.fileNoSuchFile) }
+        try await connected(server) { client in
+            #expect(try await client.callTool("logged").isError)
+        }
+        await found.wait()
+        let record = try #require(found.value)
+        #expect(record.level == "error" && record.target == "trunkline::server" && record.event == "a tool failed")
+        let reason = try #require(record.fields["error"]?.string)
+        #expect(record.message == "tool logged failed: \(reason)")
+    }
+
+    @Test func recordsOfTheCoreHaveFields() throws {
+        let text = """
+            [{"level":"warn","target":"trunkline::client::calls","message":"left out (item=t, number=3)",
+            "event":"left out","fields":{"item":"t","number":3}}]
+            """
+        let records: [LogRecord] = try ValueDecoder.model(JSON(parsing: text))
+        #expect(records.map(\.event) == ["left out"] && records[0].fields == ["item": "t", "number": 3])
+    }
+
     @Test func failuresReachTheCallerAsTheirKindSays() async throws {
         let internals = Latest<String>()
         let server = Server("test", version: "1", onError: { error, _ in internals.set("\(error)") })

@@ -1,5 +1,5 @@
 """Passes the core's log records to standard loggers, such as `trunkline.server.http` and
-`trunkline.access`.
+`trunkline.access`, with their fields as attributes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,16 @@ def write_logs(records: list[dict[str, Any]]) -> None:
     """Pass records to `logging`."""
     for record in records:
         level = _LEVELS.get(record.get("level", ""), _LEVELS["info"])
-        logger(record.get("target", "trunkline").replace("::", ".")).log(level, "%s", record.get("message", ""))
+        log = logger(record.get("target", "trunkline").replace("::", "."))
+        log.log(level, "%s", record.get("message", ""), extra=_attributes(record.get("fields", {})))
+
+
+def _attributes(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields under names that `logging` allows: its own are reserved."""
+    import logging
+
+    own = {*vars(logging.makeLogRecord({})), "message", "asctime"}
+    return {f"{name}_" if name in own else name: value for name, value in fields.items()}
 
 
 def wanted_level() -> str:

@@ -23,6 +23,8 @@ internal class Callable(
     val name: String,
     /** The server; null for handlers of a client. */
     val owner: Owner? = null,
+    /** The name of the tool; null for other features. */
+    val tool: String? = null,
     val run: Handler,
 )
 
@@ -99,7 +101,8 @@ internal class Calls(private val core: NativePort) {
         val failure = failureOf(thrown)
         val hidden = thrown !is Suspended && failure.string("kind") == "internal"
         if (hidden) {
-            logError("${callable.name} failed", thrown, if (callable.owner == null) "trunkline::client" else "trunkline::server")
+            val target = if (callable.owner == null) "trunkline::client" else "trunkline::server"
+            logError("${callable.name} failed", thrown, target, callable)
             callBack("onError") { callable.owner?.onError?.invoke(thrown, context) }
         }
         native { core.fail(ticket, failure.with("logged" to true.takeIf { hidden }).toString()) }

@@ -5,6 +5,8 @@ import kotlinx.coroutines.channels.BufferOverflow
 import kotlinx.coroutines.channels.Channel
 import kotlinx.coroutines.runBlocking
 import kotlinx.serialization.Serializable
+import kotlinx.serialization.json.JsonObject
+import kotlinx.serialization.json.JsonPrimitive
 import kotlin.concurrent.thread
 
 /** A record of the library's log. */
@@ -12,10 +14,14 @@ import kotlin.concurrent.thread
 public class LogRecord internal constructor(
     /** `error`, `warn`, `info` or `debug`. */
     public val level: String,
-    /** The message, on one or more lines. */
+    /** The message with the fields, for people, on one or more lines. */
     public val message: String,
     /** The subject, such as `trunkline::server::http`. */
     public val target: String,
+    /** The message without the fields, for loggers that have some. */
+    public val event: String = message,
+    /** The fields, such as `tool`, `method`, `server` and `error`. */
+    public val fields: JsonObject = JsonObject(emptyMap()),
 )
 
 private val toStandardError: (LogRecord) -> Unit =
@@ -46,8 +52,18 @@ internal fun log(record: LogRecord) {
     }
 }
 
-internal fun logError(message: String, error: Throwable, target: String = "trunkline"): Unit =
-    log(LogRecord("error", "$message: ${describe(error)}", target))
+internal fun logError(message: String, error: Throwable, target: String = "trunkline", of: Callable? = null) {
+    val reason = describe(error)
+    // As the core logs failures.
+    val (event, about) =
+        when {
+            of == null -> message to null
+            of.tool == null -> "a handler failed" to ("feature" to of.name)
+            else -> "a tool failed" to ("tool" to of.tool)
+        }
+    val fields = listOfNotNull(about, "error" to reason).associate { (name, value) -> name to JsonPrimitive(value) }
+    log(LogRecord("error", "$message: $reason", target, event, JsonObject(fields)))
+}
 
 /** Calls a function of the program that answers no call. What it throws is logged, as callers wait for its end. */
 internal inline fun callBack(what: String, call: () -> Unit) {

@@ -394,7 +394,8 @@ public class Server internal constructor(
                     "complete" to completers.ifEmpty { null },
                     "replaces" to replaces,
                 )
-            return Port.register(kind, description, run?.let { mapOf("" to Callable("$kind $name", owner, it)) }.orEmpty())
+            val callable = run?.let { Callable("$kind $name", owner, name.takeIf { kind == "tool" }, it) }
+            return Port.register(kind, description, callable?.let { mapOf("" to it) }.orEmpty())
         } finally {
             for (one in registered) Registration(one).remove()
         }
@@ -402,7 +403,7 @@ public class Server internal constructor(
 
     /** Registers a function that is no feature of its own; [what] names it in errors. */
     private fun hook(kind: String, what: String, run: Handler): ULong =
-        Port.register(kind, objectOf("server" to handle), mapOf("" to Callable(what, owner, run)))
+        Port.register(kind, objectOf("server" to handle), mapOf("" to Callable(what, owner, run = run)))
 
     private companion object {
         val CLEANER: Cleaner = Cleaner.create()

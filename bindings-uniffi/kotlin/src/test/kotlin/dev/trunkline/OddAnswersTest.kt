@@ -30,18 +30,20 @@ class OddAnswersTest {
         val tools: String? = null,
         val reads: JsonObject = JsonObject(emptyMap()),
         val warns: List<String>? = null,
+        /** The parts of the warning. */
+        val record: JsonObject? = null,
         val refused: String? = null,
         /** The values read in a group, which is not played here. */
         val inGroup: JsonObject? = null,
     )
 
     private val rows: List<Row> = Json.decodeFromJsonElement(table("odd-answers.json"))
-    private val logged = Channel<String>(Channel.UNLIMITED)
+    private val logged = Channel<LogRecord>(Channel.UNLIMITED)
     private val before = logger
 
     @BeforeAll
     fun listen() {
-        logger = { logged.trySend(it.message) }
+        logger = { logged.trySend(it) }
     }
 
     @AfterAll
@@ -81,9 +83,10 @@ class OddAnswersTest {
             if (row.warns == null) {
                 assertEquals(emptyList(), records())
             } else {
-                do {
-                    val text = logged.receive()
-                } while (!row.warns.all { it in text })
+                var warning = logged.receive()
+                while (!row.warns.all { it in warning.message }) warning = logged.receive()
+                val parts = with(warning) { objectOf("level" to level, "target" to target, "event" to event, "fields" to fields) }
+                assertEquals(row.record ?: parts, parts)
             }
         }
     }
@@ -92,7 +95,7 @@ class OddAnswersTest {
     private suspend fun records(): List<String> {
         receive(LogRecord("info", END, "test"))
         return buildList {
-            while (true) add(logged.receive().takeIf { it != END } ?: break)
+            while (true) add(logged.receive().message.takeIf { it != END } ?: break)
         }
     }
 

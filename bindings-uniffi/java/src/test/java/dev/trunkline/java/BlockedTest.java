@@ -155,7 +155,7 @@ class BlockedTest {
   void aLogger() throws InterruptedException {
     var arrived = new CountDownLatch(1);
     Log.setLogger(
-        (level, message, target) -> {
+        record -> {
           arrived.countDown();
           if (released.getCount() > 0) {
             block();
@@ -173,7 +173,7 @@ class BlockedTest {
       }
     } finally {
       released.countDown();
-      Log.setLogger((level, message, target) -> System.err.println(message));
+      Log.setLogger(record -> System.err.println(record.message()));
     }
   }
 }

@@ -31,6 +31,7 @@ import java.util.function.Function;
 import java.util.stream.Stream;
 import kotlin.Unit;
 import kotlin.jvm.functions.Function1;
+import kotlinx.serialization.json.JsonObject;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -43,7 +44,7 @@ class OddAnswersTest {
       Json.read(Json.parse(Scripted.table("odd-answers.json")), Row[].class);
 
   private static final String END = "no more records";
-  private static final BlockingQueue<String> LOGGED = new LinkedBlockingQueue<>();
+  private static final BlockingQueue<Log.Record> LOGGED = new LinkedBlockingQueue<>();
   private static @Nullable Function1<LogRecord, Unit> before;
 
   record Row(
@@ -53,12 +54,13 @@ class OddAnswersTest {
       @Nullable String tools,
       @Nullable Map<String, Object> reads,
       @Nullable List<String> warns,
+      @Nullable Map<String, Object> record,
       @Nullable String refused) {}
 
   @BeforeAll
   static void listen() {
     before = LogKt.getLogger();
-    Log.setLogger((level, message, target) -> LOGGED.add(message));
+    Log.setLogger(LOGGED::add);
   }
 
   @AfterAll
@@ -107,35 +109,49 @@ class OddAnswersTest {
     if (row.warns() == null) {
       assertEquals(List.of(), records());
     } else {
-      awaitWarning(row.warns());
+      awaitWarning(row.warns(), row.record());
     }
   }
 
   /** The records so far: those of the core arrive on a thread of their own. */
   private static List<String> records() throws InterruptedException {
-    LogKt.receive(new LogRecord("info", END, "test"));
+    LogKt.receive(new LogRecord("info", END, "test", END, new JsonObject(Map.of())));
     var records = new ArrayList<String>();
-    for (var next = next(); !END.equals(next); next = next()) {
+    for (var next = next(); ; next = next()) {
       assertNotNull(next, "the thread of the log is stuck");
-      records.add(next);
+      if (next.message().equals(END)) {
+        return records;
+      }
+      records.add(next.message());
     }
-    return records;
   }
 
-  private static @Nullable String next() throws InterruptedException {
+  private static Log.@Nullable Record next() throws InterruptedException {
     return LOGGED.poll(20, TimeUnit.SECONDS);
   }
 
-  private static void awaitWarning(List<String> parts) throws InterruptedException {
-    var others = new ArrayList<String>();
+  private static void awaitWarning(List<String> parts, @Nullable Map<String, Object> record)
+      throws InterruptedException {
+    var others = new ArrayList<Log.Record>();
     while (true) {
       var logged = next();
       assertNotNull(logged, () -> "no warning has " + parts + ", but there are " + others);
-      if (parts.stream().allMatch(logged::contains)) {
+      if (parts.stream().allMatch(logged.message()::contains)) {
+        if (record != null) {
+          assertEquals(record, partsOf(logged));
+        }
         return;
       }
       others.add(logged);
     }
+  }
+
+  private static Map<String, Object> partsOf(Log.Record logged) {
+    return Map.of(
+        "level", logged.level(),
+        "target", logged.target(),
+        "event", logged.event(),
+        "fields", logged.fields());
   }
 
   private static Map<String, @Nullable Object> read(Client client, String method) {

@@ -36,7 +36,7 @@ class ShutdownTest {
         try (var listener = server.listen(options -> options.port(0));
             var client = Client.connect(listener.url());
             var near = Client.connect(Target.server(server))) {
-          Log.setLogger((level, message, target) -> {});
+          Log.setLogger(record -> {});
           var given = new Place("Oslo", List.of());
           near.callToolAsync("forecast").get(10, TimeUnit.SECONDS);
           last = client.callTool("forecast", given, String.class);

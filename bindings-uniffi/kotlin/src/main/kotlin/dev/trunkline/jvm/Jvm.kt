@@ -37,6 +37,7 @@ import java.util.concurrent.CompletableFuture
 import java.util.concurrent.CopyOnWriteArrayList
 import java.util.concurrent.Executor
 import java.util.concurrent.RejectedExecutionException
+import java.util.function.BiConsumer
 import java.util.function.Consumer
 import java.util.function.Function
 import java.util.function.Supplier
@@ -117,10 +118,11 @@ internal class Jvm(private val errorOf: Function<Map<String, Any?>, RuntimeExcep
         @JvmStatic
         public fun isSuspended(thrown: Throwable): Boolean = thrown is Suspended
 
-        /** Receives the records of the library's log. */
+        /** Receives the records of the library's log, with their fields. */
         @JvmStatic
-        public fun setLogger(receive: Consumer<LogRecord>) {
-            logger = receive::accept
+        @JvmSuppressWildcards
+        public fun setLogger(receive: BiConsumer<LogRecord, Map<String, Any?>>) {
+            logger = { receive.accept(it, members(it.fields)) }
         }
 
         private fun carried(): CoroutineContext = locals.fold<ThreadLocal<Any?>, CoroutineContext>(EmptyCoroutineContext) { all, local ->
