@@ -135,7 +135,7 @@ export class Server {
    *
    * @throws {@link InvalidArgumentError} if a file cannot be read, or the skill is invalid.
    */
-  addSkill(files: SkillFiles, options: SkillOptions = {}): Registration {
+  registerSkill(files: SkillFiles, options: SkillOptions = {}): Registration {
     return this.#register(skillFeature(files, options));
   }
 
@@ -147,7 +147,7 @@ export class Server {
    *
    * @throws {@link InvalidArgumentError} if the directory or an option is invalid.
    */
-  addDirectory(uri: string, path: string | URL, options: DirectoryOptions = {}): Registration {
+  registerDirectory(uri: string, path: string | URL, options: DirectoryOptions = {}): Registration {
     return this.#register(directoryFeature(uri, path, options));
   }
 

@@ -40,23 +40,23 @@ server.registerTool("deferred", { task: "optional", deferTask: true, inputSchema
 
 // Skills
 const manifest = (name) => `---\nname: ${name}\ndescription: Does ${name}.\nmetadata:\n  team: a\n---\n# ${name}\n`;
-server.addSkill({ "SKILL.md": manifest("given"), "data/bytes.bin": new Uint8Array([0, 255]) }, { root: "skill://team/given", ttl: 5000, cacheScope: "public" });
+server.registerSkill({ "SKILL.md": manifest("given"), "data/bytes.bin": new Uint8Array([0, 255]) }, { root: "skill://team/given", ttl: 5000, cacheScope: "public" });
 const folder = new URL(process.argv[2], import.meta.url);
-let fromFolder = server.addSkill(folder);
+let fromFolder = server.registerSkill(folder);
 server.registerTool("forget", {}, () => {
   fromFolder.remove();
   fromFolder.remove();
   return "forgotten";
 });
 server.registerTool("again", {}, () => {
-  fromFolder = server.addSkill(fileURLToPath(folder));
+  fromFolder = server.registerSkill(fileURLToPath(folder));
   return "there";
 });
 server.registerTool("wrong", {}, () => {
   const given = [{}, { "SKILL.md": "no frontmatter" }, { "SKILL.md": manifest("x"), "../y": "" }, { "SKILL.md": 1 }, new URL("https://a.example/skill"), "/no/such/folder"];
   return [...given.map((files) => [files]), [{ "SKILL.md": manifest("x") }, { root: "skill://y" }]].map((args) => {
     try {
-      server.addSkill(...args).remove();
+      server.registerSkill(...args).remove();
       return "accepted";
     } catch (error) {
       return `${error.kind}: ${error.message}`;

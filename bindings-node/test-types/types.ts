@@ -96,11 +96,11 @@ export async function asked(client: Client): Promise<void> {
 
 // @ts-expect-error it may, must or cannot be a task
 server.registerTool("long", { task: true }, () => undefined);
-const skill: Registration = server.addSkill({ "SKILL.md": "---\nname: x\ndescription: X.\n---\n", data: new Uint8Array() }, { root: "skill://team/x", ttl: 1000, cacheScope: "public" });
+const skill: Registration = server.registerSkill({ "SKILL.md": "---\nname: x\ndescription: X.\n---\n", data: new Uint8Array() }, { root: "skill://team/x", ttl: 1000, cacheScope: "public" });
 skill.remove();
-server.addSkill(new URL("file:///skills/x"));
+server.registerSkill(new URL("file:///skills/x"));
 // @ts-expect-error a file is text or bytes
-server.addSkill({ "SKILL.md": 1 });
+server.registerSkill({ "SKILL.md": 1 });
 
 server.registerTool("output", { outputSchema: z.object({ n: z.number(), unit: z.string().default("m") }) }, () => ({ n: 1 }));
 server.registerTool("output in full", { outputSchema: z.object({ n: z.number() }) }, () => ({ content: [text("1")], structuredContent: { n: 1 } }));

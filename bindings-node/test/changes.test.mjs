@@ -188,7 +188,7 @@ test("RES-12: the files of a directory are resources", async () => {
   await writeFile(join(root, "a b.md"), "# A");
   await writeFile(join(root, ".env"), "key");
   const server = new Server({ name: "files", version: "1.0.0" });
-  const directory = server.addDirectory("docs://", root, { maxFileBytes: 10 });
+  const directory = server.registerDirectory("docs://", root, { maxFileBytes: 10 });
   const client = await Client.connect(server);
   assert.deepEqual((await client.listResources()).map(({ uri }) => uri), ["docs://a%20b.md"]);
   const [{ text, mimeType }] = (await client.readResource("docs://a%20b.md")).contents;
@@ -196,7 +196,7 @@ test("RES-12: the files of a directory are resources", async () => {
   for (const uri of ["docs://..%2Fsecret.txt", "docs://.env", "docs://nothing"]) await assert.rejects(client.readResource(uri), /not found/i, uri);
   directory.remove();
   assert.deepEqual(await client.listResources(), []);
-  assert.throws(() => server.addDirectory("docs://", join(root, "nothing")), /path/);
+  assert.throws(() => server.registerDirectory("docs://", join(root, "nothing")), /path/);
   await client.close();
   await server.close();
   await rm(folder, { recursive: true });

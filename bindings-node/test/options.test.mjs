@@ -39,8 +39,8 @@ test("a function in place of data is refused with its path", () => {
 
 test("a misspelt option is refused", async () => {
   const skill = { "SKILL.md": "---\nname: x\ndescription: X.\n---\n" };
-  assert.throws(() => server.addSkill(skill, { rot: "skill://x" }), meant("rot", "root"));
-  assert.throws(() => server.addDirectory("d://x", ".", { hiden: true }), meant("hiden", "hidden"));
+  assert.throws(() => server.registerSkill(skill, { rot: "skill://x" }), meant("rot", "root"));
+  assert.throws(() => server.registerDirectory("d://x", ".", { hiden: true }), meant("hiden", "hidden"));
   assert.throws(() => server.registerRequestHandler("com.acme/sum", { paramSchema: {} }, () => ({})), meant("paramSchema", "paramsSchema"));
   assert.throws(() => server.registerProvider("tools", { list: () => [], gett: () => "" }), meant("gett", "get"));
   assert.throws(() => server.proxy(client, { prefx: "a" }), meant("prefx", "prefix"));

@@ -40,7 +40,7 @@ test("the name that a time has in JSON is refused", async () => {
     timeout: async (options) => server.registerRequestHandler("com.acme/sum", options, () => ({})),
     maxTimeout: (options) => client.callTool("t", {}, options),
     deadline: (options) => client.close(options),
-    ttl: async (options) => server.addSkill(skill, options),
+    ttl: async (options) => server.registerSkill(skill, options),
   };
   for (const [name, take] of Object.entries(cases)) {
     const message = `unknown option \`${name}Ms\`: did you mean \`${name}\`?`;

@@ -9,7 +9,7 @@ Ask for the forecast first.
 `;
 
 const server = new Server({ name: "trips", version: "1.0.0" });
-server.addSkill({ "SKILL.md": manifest }); // or the path of a folder
+server.registerSkill({ "SKILL.md": manifest }); // or the path of a folder
 
 await using client = await Client.connect(server);
 for (const skill of await client.listSkills()) {
