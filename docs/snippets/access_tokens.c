@@ -38,12 +38,13 @@ static int listen_with_tokens(trunkline_server *server, trunkline_listener **lis
   trunkline_http_options *options = NULL;
   uint64_t verifier = 0;
   char auth[300];
-  int failed = trunkline_server_add(server, TRUNKLINE_STR("verifier"), TRUNKLINE_STR("{}"), verify, NULL, NULL, &verifier,
-                                    error) ||
-               trunkline_http_options_new(&options, error) || trunkline_http_options_set_port(options, 0);
+  int failed = trunkline_server_add(server, TRUNKLINE_STR("verifier"), TRUNKLINE_STR("{}"), verify, NULL, NULL,
+                                    &verifier, error);
+  if (!failed) failed = trunkline_http_options_new(&options, error);
+  if (!failed) failed = trunkline_http_options_set_port(options, 0);
   snprintf(auth, sizeof auth, AUTH, (unsigned long long)verifier);
-  failed = failed || trunkline_http_options_set_auth(options, trunkline_str_of(auth)) ||
-           trunkline_server_listen_http(server, options, listener, error);
+  if (!failed) failed = trunkline_http_options_set_auth(options, trunkline_str_of(auth));
+  if (!failed) failed = trunkline_server_listen_http(server, options, listener, error);
   trunkline_http_options_free(options);
   return failed;
 }
@@ -52,10 +53,10 @@ static int listen_with_tokens(trunkline_server *server, trunkline_listener **lis
 static int connect_to(trunkline_server *server, trunkline_str url, const char *auth, trunkline_client **client,
                       trunkline_error **error) {
   trunkline_client_options *options = NULL;
-  int failed = trunkline_client_options_new(&options, error) ||
-               trunkline_client_options_set_port(options, trunkline_server_port(server)) ||
-               (auth && trunkline_client_options_set_auth(options, trunkline_str_of(auth))) ||
-               trunkline_client_connect_http(url, options, client, error);
+  int failed = trunkline_client_options_new(&options, error);
+  if (!failed) failed = trunkline_client_options_set_port(options, trunkline_server_port(server));
+  if (!failed && auth) failed = trunkline_client_options_set_auth(options, trunkline_str_of(auth));
+  if (!failed) failed = trunkline_client_connect_http(url, options, client, error);
   trunkline_client_options_free(options);
   return failed;
 }
@@ -63,11 +64,13 @@ static int connect_to(trunkline_server *server, trunkline_str url, const char *a
 static int use(trunkline_client *client, trunkline_error **error) {
   trunkline_text *tools = NULL, *name = NULL, *result = NULL, *text = NULL;
   size_t count = 0;
-  int failed = trunkline_client_list_tools(client, NULL, &tools, error) ||
-               trunkline_json_get_count(trunkline_text_str(tools), TRUNKLINE_STR(""), &count) || count != 1 ||
-               trunkline_json_get_text(trunkline_text_str(tools), TRUNKLINE_STR("/0/name"), &name) ||
-               trunkline_client_call_tool(client, TRUNKLINE_STR("whoami"), TRUNKLINE_STR("{}"), NULL, &result, error) ||
-               trunkline_json_get_text(trunkline_text_str(result), TRUNKLINE_STR("/content/0/text"), &text);
+  int failed = trunkline_client_list_tools(client, NULL, &tools, error);
+  if (!failed) failed = trunkline_json_get_count(trunkline_text_str(tools), TRUNKLINE_STR(""), &count);
+  if (!failed) failed = count != 1;
+  if (!failed) failed = trunkline_json_get_text(trunkline_text_str(tools), TRUNKLINE_STR("/0/name"), &name);
+  if (!failed) failed = trunkline_client_call_tool(client, TRUNKLINE_STR("whoami"), TRUNKLINE_STR("{}"), NULL,
+                                                   &result, error);
+  if (!failed) failed = trunkline_json_get_text(trunkline_text_str(result), TRUNKLINE_STR("/content/0/text"), &text);
   if (!failed) printf("%s\n%s\n", trunkline_text_str(name).data, trunkline_text_str(text).data);
   trunkline_text_free(tools);
   trunkline_text_free(name);
@@ -81,12 +84,14 @@ int main(void) {
   trunkline_listener *listener = NULL;
   trunkline_client *client = NULL, *stranger = NULL;
   trunkline_error *error = NULL;
-  int failed = trunkline_server_new(TRUNKLINE_STR("files"), TRUNKLINE_STR("1.0.0"), &server, &error) ||
-               trunkline_server_add_tool(server, WHOAMI, whoami, NULL, NULL, &error) ||
-               trunkline_server_add(server, TRUNKLINE_STR("tool"), DELETE, nothing, NULL, NULL, NULL, &error) ||
-               listen_with_tokens(server, &listener, &error) ||
-               connect_to(server, trunkline_listener_url(listener), "{\"token\": \"token-of-ada\"}", &client, &error) ||
-               use(client, &error);
+  int failed = trunkline_server_new(TRUNKLINE_STR("files"), TRUNKLINE_STR("1.0.0"), &server, &error);
+  if (!failed) failed = trunkline_server_add_tool(server, WHOAMI, whoami, NULL, NULL, &error);
+  if (!failed) failed = trunkline_server_add(server, TRUNKLINE_STR("tool"), DELETE, nothing, NULL, NULL, NULL,
+                                             &error);
+  if (!failed) failed = listen_with_tokens(server, &listener, &error);
+  if (!failed) failed = connect_to(server, trunkline_listener_url(listener), "{\"token\": \"token-of-ada\"}", &client,
+                                   &error);
+  if (!failed) failed = use(client, &error);
   if (!failed && connect_to(server, trunkline_listener_url(listener), NULL, &stranger, &error)) {
     trunkline_str json = {0};
     double status = 0;
@@ -101,5 +106,5 @@ int main(void) {
   trunkline_client_free(stranger);
   trunkline_listener_free(listener);
   trunkline_server_free(server);
-  return failed;
+  return failed != 0;
 }

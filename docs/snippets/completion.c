@@ -48,12 +48,14 @@ int main(void) {
   trunkline_client *client = NULL;
   trunkline_text *result = NULL;
   trunkline_error *error = NULL;
-  int failed = trunkline_server_new(TRUNKLINE_STR("trips"), TRUNKLINE_STR("1.0.0"), &server, &error) ||
-               trunkline_server_add_prompt(server, PACKING, packing, NULL, NULL, &error) ||
-               trunkline_server_add_completion(server, REFERENCE, TRUNKLINE_STR("city"), complete, NULL, NULL, &error) ||
-               trunkline_client_connect_memory(server, NULL, &client, &error) ||
-               trunkline_client_complete(client, REFERENCE, TRUNKLINE_JSON_STR({"name": "city", "value": "Os"}),
-                                         TRUNKLINE_STR(""), NULL, &result, &error);
+  int failed = trunkline_server_new(TRUNKLINE_STR("trips"), TRUNKLINE_STR("1.0.0"), &server, &error);
+  if (!failed) failed = trunkline_server_add_prompt(server, PACKING, packing, NULL, NULL, &error);
+  if (!failed) failed = trunkline_server_add_completion(server, REFERENCE, TRUNKLINE_STR("city"), complete, NULL,
+                                                        NULL, &error);
+  if (!failed) failed = trunkline_client_connect_memory(server, NULL, &client, &error);
+  if (!failed) failed = trunkline_client_complete(client, REFERENCE,
+                                                  TRUNKLINE_JSON_STR({"name": "city", "value": "Os"}),
+                                                  TRUNKLINE_STR(""), NULL, &result, &error);
   if (failed)
     fprintf(stderr, "%s\n", trunkline_error_message(error));
   else
@@ -62,5 +64,5 @@ int main(void) {
   trunkline_text_free(result);
   trunkline_client_free(client);
   trunkline_server_free(server);
-  return failed;
+  return failed != 0;
 }

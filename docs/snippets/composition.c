@@ -22,9 +22,10 @@ static void print_text(trunkline_str json, const char *pointer, const char *end)
 
 static int use(trunkline_client *old, trunkline_client *client, trunkline_error **error) {
   trunkline_text *tools = NULL, *result = NULL, *before = NULL, *now = NULL;
-  int failed = trunkline_client_list_tools(client, NULL, &tools, error) ||
-               trunkline_client_call_tool(client, TRUNKLINE_STR("add_note"), NOTE, NULL, &result, error) ||
-               trunkline_client_info(old, &before, error) || trunkline_client_info(client, &now, error);
+  int failed = trunkline_client_list_tools(client, NULL, &tools, error);
+  if (!failed) failed = trunkline_client_call_tool(client, TRUNKLINE_STR("add_note"), NOTE, NULL, &result, error);
+  if (!failed) failed = trunkline_client_info(old, &before, error);
+  if (!failed) failed = trunkline_client_info(client, &now, error);
   if (!failed) {
     print_text(trunkline_text_str(tools), "/0/name", " ");
     print_text(trunkline_text_str(tools), "/1/name", "\n");
@@ -44,18 +45,19 @@ int main(void) {
   trunkline_client *old = NULL, *client = NULL;
   trunkline_server *gateway = NULL, *extra = NULL;
   trunkline_error *error = NULL;
-  int failed =
-      trunkline_client_options_new(&legacy, &error) || trunkline_client_options_new(&modern, &error) ||
-      trunkline_client_options_set_revision(legacy, TRUNKLINE_STR("legacy")) ||
-      trunkline_client_options_set_revision(modern, TRUNKLINE_STR("2026-07-28")) ||
-      trunkline_client_connect_child(beside, 1, legacy, &old, &error) ||
-      trunkline_server_new(TRUNKLINE_STR("extra"), TRUNKLINE_STR("1.0.0"), &extra, &error) ||
-      trunkline_server_add_tool(extra, HELLO, hello, NULL, NULL, &error) ||
-      trunkline_server_new(TRUNKLINE_STR("gateway"), TRUNKLINE_STR("1.0.0"), &gateway, &error) ||
-      trunkline_server_proxy(gateway, old, TRUNKLINE_STR(""), 0, NULL, &error) ||
-      trunkline_server_mount(gateway, TRUNKLINE_STR("extra"), extra, NULL, &error) ||
-      /* Over HTTP: trunkline_server_listen_http. */
-      trunkline_client_connect_memory(gateway, modern, &client, &error) || use(old, client, &error);
+  int failed = trunkline_client_options_new(&legacy, &error);
+  if (!failed) failed = trunkline_client_options_new(&modern, &error);
+  if (!failed) failed = trunkline_client_options_set_revision(legacy, TRUNKLINE_STR("legacy"));
+  if (!failed) failed = trunkline_client_options_set_revision(modern, TRUNKLINE_STR("2026-07-28"));
+  if (!failed) failed = trunkline_client_connect_child(beside, 1, legacy, &old, &error);
+  if (!failed) failed = trunkline_server_new(TRUNKLINE_STR("extra"), TRUNKLINE_STR("1.0.0"), &extra, &error);
+  if (!failed) failed = trunkline_server_add_tool(extra, HELLO, hello, NULL, NULL, &error);
+  if (!failed) failed = trunkline_server_new(TRUNKLINE_STR("gateway"), TRUNKLINE_STR("1.0.0"), &gateway, &error);
+  if (!failed) failed = trunkline_server_proxy(gateway, old, TRUNKLINE_STR(""), 0, NULL, &error);
+  if (!failed) failed = trunkline_server_mount(gateway, TRUNKLINE_STR("extra"), extra, NULL, &error);
+  /* Over HTTP: trunkline_server_listen_http. */
+  if (!failed) failed = trunkline_client_connect_memory(gateway, modern, &client, &error);
+  if (!failed) failed = use(old, client, &error);
   if (failed) fprintf(stderr, "%s\n", trunkline_error_message(error));
   trunkline_client_free(client);
   trunkline_server_free(gateway);
@@ -64,5 +66,5 @@ int main(void) {
   trunkline_client_options_free(modern);
   trunkline_client_options_free(legacy);
   trunkline_error_free(error);
-  return failed;
+  return failed != 0;
 }

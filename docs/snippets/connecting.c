@@ -31,10 +31,10 @@ int main(void) {
   trunkline_client *client = NULL;
   trunkline_text *info = NULL;
   trunkline_error *error = NULL;
-  int failed = trunkline_client_options_new(&options, &error) ||
-               trunkline_client_options_set_timeout_ms(options, 10000) ||
-               trunkline_client_connect_config(ENTRY, options, &client, &error) ||
-               trunkline_client_info(client, &info, &error);
+  int failed = trunkline_client_options_new(&options, &error);
+  if (!failed) failed = trunkline_client_options_set_timeout_ms(options, 10000);
+  if (!failed) failed = trunkline_client_connect_config(ENTRY, options, &client, &error);
+  if (!failed) failed = trunkline_client_info(client, &info, &error);
   if (failed) {
     fprintf(stderr, "%s\n", trunkline_error_message(error));
   } else {
@@ -49,5 +49,5 @@ int main(void) {
   trunkline_text_free(info);
   trunkline_client_free(client);
   trunkline_client_options_free(options);
-  return failed;
+  return failed != 0;
 }

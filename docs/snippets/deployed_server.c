@@ -25,24 +25,25 @@ int main(void) {
   trunkline_server *server = NULL;
   trunkline_listener *listener = NULL;
   trunkline_error *error = NULL;
-  int failed =
-      trunkline_server_options_new(&options, &error) ||
-      /* On shutdown, calls get 20 s; other workers take over the sessions through the store. */
-      trunkline_server_options_set_limit(options, TRUNKLINE_LIMIT_DRAIN_DEADLINE_MS, 20000) ||
-      (store && trunkline_server_options_set_store(options, trunkline_str_of(store))) ||
-      trunkline_server_new_with(TRUNKLINE_STR("greeter"), TRUNKLINE_STR("1.0.0"), options, &server, &error) ||
-      trunkline_server_add_tool(server, GREET, greet, NULL, NULL, &error) ||
-      /* Listens on all addresses of the container, with probes at /healthz and /readyz. */
-      trunkline_http_options_new(&http, &error) ||
-      trunkline_http_options_set_host(http, TRUNKLINE_STR("0.0.0.0")) ||
-      trunkline_http_options_set_port(http, (unsigned short)atoi(port ? port : "8000")) ||
-      trunkline_http_options_set_health(http, true) ||
-      trunkline_server_listen_http(server, http, &listener, &error) || trunkline_server_run(server, &error);
+  int failed = trunkline_server_options_new(&options, &error);
+  /* On shutdown, calls get 20 s; other workers take over the sessions through the store. */
+  if (!failed) failed = trunkline_server_options_set_limit(options, TRUNKLINE_LIMIT_DRAIN_DEADLINE_MS, 20000);
+  if (!failed && store) failed = trunkline_server_options_set_store(options, trunkline_str_of(store));
+  if (!failed) failed = trunkline_server_new_with(TRUNKLINE_STR("greeter"), TRUNKLINE_STR("1.0.0"), options, &server,
+                                                  &error);
+  if (!failed) failed = trunkline_server_add_tool(server, GREET, greet, NULL, NULL, &error);
+  /* Listens on all addresses of the container, with probes at /healthz and /readyz. */
+  if (!failed) failed = trunkline_http_options_new(&http, &error);
+  if (!failed) failed = trunkline_http_options_set_host(http, TRUNKLINE_STR("0.0.0.0"));
+  if (!failed) failed = trunkline_http_options_set_port(http, (unsigned short)atoi(port ? port : "8000"));
+  if (!failed) failed = trunkline_http_options_set_health(http, true);
+  if (!failed) failed = trunkline_server_listen_http(server, http, &listener, &error);
+  if (!failed) failed = trunkline_server_run(server, &error);
   if (failed) fprintf(stderr, "%s\n", trunkline_error_message(error ? error : trunkline_last_error()));
   trunkline_error_free(error);
   trunkline_listener_free(listener);
   trunkline_server_free(server);
   trunkline_http_options_free(http);
   trunkline_server_options_free(options);
-  return failed;
+  return failed != 0;
 }

@@ -45,13 +45,14 @@ int main(void) {
   trunkline_client_options *options = NULL;
   trunkline_text *result = NULL, *text = NULL;
   trunkline_error *error = NULL;
-  int failed = trunkline_server_new(TRUNKLINE_STR("restaurant"), TRUNKLINE_STR("1.0.0"), &server, &error) ||
-               trunkline_server_add_tool(server, BOOK, book, NULL, NULL, &error) ||
-               trunkline_client_options_new(&options, &error) ||
-               trunkline_client_options_on_elicit(options, ask, NULL, NULL) ||
-               trunkline_client_connect_memory(server, options, &client, &error) ||
-               trunkline_client_call_tool(client, TRUNKLINE_STR("book"), TRUNKLINE_STR("{}"), NULL, &result, &error) ||
-               trunkline_json_get_text(trunkline_text_str(result), TRUNKLINE_STR("/content/0/text"), &text);
+  int failed = trunkline_server_new(TRUNKLINE_STR("restaurant"), TRUNKLINE_STR("1.0.0"), &server, &error);
+  if (!failed) failed = trunkline_server_add_tool(server, BOOK, book, NULL, NULL, &error);
+  if (!failed) failed = trunkline_client_options_new(&options, &error);
+  if (!failed) failed = trunkline_client_options_on_elicit(options, ask, NULL, NULL);
+  if (!failed) failed = trunkline_client_connect_memory(server, options, &client, &error);
+  if (!failed) failed = trunkline_client_call_tool(client, TRUNKLINE_STR("book"), TRUNKLINE_STR("{}"), NULL, &result,
+                                                   &error);
+  if (!failed) failed = trunkline_json_get_text(trunkline_text_str(result), TRUNKLINE_STR("/content/0/text"), &text);
   if (failed)
     fprintf(stderr, "%s\n", error ? trunkline_error_message(error) : "no text in the result");
   else
@@ -62,5 +63,5 @@ int main(void) {
   trunkline_client_options_free(options);
   trunkline_client_free(client);
   trunkline_server_free(server);
-  return failed;
+  return failed != 0;
 }

@@ -50,12 +50,12 @@ int main(void) {
   trunkline_request_options *options = NULL;
   trunkline_call *kept = NULL;
   trunkline_error *error = NULL;
-  int failed = trunkline_server_new(TRUNKLINE_STR("shop"), TRUNKLINE_STR("1.0.0"), &server, &error) ||
-               trunkline_server_add_tool(server, PRICE, price, NULL, NULL, &error) ||
-               trunkline_server_add_tool(server, WAIT, keep, &kept, NULL, &error) ||
-               trunkline_client_connect_memory(server, NULL, &client, &error) ||
-               trunkline_request_options_new(&options, &error) ||
-               trunkline_request_options_set_timeout_ms(options, 50);
+  int failed = trunkline_server_new(TRUNKLINE_STR("shop"), TRUNKLINE_STR("1.0.0"), &server, &error);
+  if (!failed) failed = trunkline_server_add_tool(server, PRICE, price, NULL, NULL, &error);
+  if (!failed) failed = trunkline_server_add_tool(server, WAIT, keep, &kept, NULL, &error);
+  if (!failed) failed = trunkline_client_connect_memory(server, NULL, &client, &error);
+  if (!failed) failed = trunkline_request_options_new(&options, &error);
+  if (!failed) failed = trunkline_request_options_set_timeout_ms(options, 50);
   if (!failed) {
     print_call(client, TRUNKLINE_STR("price"), TRUNKLINE_JSON_STR({"article": "sun"}), NULL);
     print_call(client, TRUNKLINE_STR("price"), TRUNKLINE_JSON_STR({"article": "moon"}), NULL);
@@ -68,5 +68,5 @@ int main(void) {
   trunkline_request_options_free(options);
   trunkline_client_free(client);
   trunkline_server_free(server);
-  return failed;
+  return failed != 0;
 }

@@ -27,10 +27,10 @@ static int show_tools(trunkline_server *server, const char *name, trunkline_erro
   trunkline_text *tools = NULL;
   trunkline_str tool = {0};
   size_t cursor = 0;
-  int failed = trunkline_client_options_new(&options, error) ||
-               trunkline_client_options_set_info(options, trunkline_str_of(name), TRUNKLINE_STR("1.0.0")) ||
-               trunkline_client_connect_memory(server, options, &client, error) ||
-               trunkline_client_list_tools(client, NULL, &tools, error);
+  int failed = trunkline_client_options_new(&options, error);
+  if (!failed) failed = trunkline_client_options_set_info(options, trunkline_str_of(name), TRUNKLINE_STR("1.0.0"));
+  if (!failed) failed = trunkline_client_connect_memory(server, options, &client, error);
+  if (!failed) failed = trunkline_client_list_tools(client, NULL, &tools, error);
   printf("%s:", name);
   while (!failed && !trunkline_json_next(trunkline_text_str(tools), &cursor, NULL, &tool)) {
     trunkline_text *text = NULL;
@@ -51,18 +51,20 @@ int main(void) {
   trunkline_error *error = NULL;
   uint64_t price = 0, visible = 0;
   char discount[150];
-  int failed = trunkline_server_new(TRUNKLINE_STR("shop"), TRUNKLINE_STR("1.0.0"), &server, &error) ||
-               trunkline_server_add(server, TRUNKLINE_STR("tool"), PRICE, answer, five, NULL, &price, &error) ||
-               trunkline_server_add(server, TRUNKLINE_STR("visibility"), TRUNKLINE_STR("{}"), is_staff, NULL, NULL, &visible,
-                                    &error);
+  int failed = trunkline_server_new(TRUNKLINE_STR("shop"), TRUNKLINE_STR("1.0.0"), &server, &error);
+  if (!failed) failed = trunkline_server_add(server, TRUNKLINE_STR("tool"), PRICE, answer, five, NULL, &price,
+                                             &error);
+  if (!failed) failed = trunkline_server_add(server, TRUNKLINE_STR("visibility"), TRUNKLINE_STR("{}"), is_staff, NULL,
+                                             NULL, &visible, &error);
   snprintf(discount, sizeof discount, DISCOUNT, (unsigned long long)visible);
-  failed = failed ||
-           trunkline_server_add(server, TRUNKLINE_STR("tool"), trunkline_str_of(discount), answer, lower, NULL, NULL,
-                                &error) ||
-           show_tools(server, "staff", &error) || show_tools(server, "guest", &error) ||
-           trunkline_server_set_enabled(server, price, false, &error) || show_tools(server, "staff", &error);
+  if (!failed) failed = trunkline_server_add(server, TRUNKLINE_STR("tool"), trunkline_str_of(discount), answer, lower,
+                                             NULL, NULL, &error);
+  if (!failed) failed = show_tools(server, "staff", &error);
+  if (!failed) failed = show_tools(server, "guest", &error);
+  if (!failed) failed = trunkline_server_set_enabled(server, price, false, &error);
+  if (!failed) failed = show_tools(server, "staff", &error);
   if (failed) fprintf(stderr, "%s\n", trunkline_error_message(error));
   trunkline_server_free(server);
   trunkline_error_free(error);
-  return failed;
+  return failed != 0;
 }

@@ -28,11 +28,12 @@ int main(void) {
   trunkline_text *servers = NULL, *tools = NULL, *result = NULL;
   trunkline_error *error = NULL;
   /* Or the path of an mcp.json. */
-  int failed = trunkline_client_connect_group(SERVERS, NULL, &group, &error) ||
-               trunkline_client_servers(group, NULL, &servers, &error) ||
-               trunkline_client_list_tools(group, NULL, &tools, &error) ||
-               trunkline_client_call_tool(group, TRUNKLINE_STR("notes__add_note"), NOTE, NULL, &result, &error) ||
-               trunkline_client_close(group, 5000, &error);
+  int failed = trunkline_client_connect_group(SERVERS, NULL, &group, &error);
+  if (!failed) failed = trunkline_client_servers(group, NULL, &servers, &error);
+  if (!failed) failed = trunkline_client_list_tools(group, NULL, &tools, &error);
+  if (!failed) failed = trunkline_client_call_tool(group, TRUNKLINE_STR("notes__add_note"), NOTE, NULL, &result,
+                                                   &error);
+  if (!failed) failed = trunkline_client_close(group, 5000, &error);
   if (failed) {
     fprintf(stderr, "%s\n", trunkline_error_message(error));
   } else {
@@ -45,5 +46,5 @@ int main(void) {
   trunkline_text_free(result);
   trunkline_client_free(group);
   trunkline_error_free(error);
-  return failed;
+  return failed != 0;
 }

@@ -39,17 +39,18 @@ int main(void) {
   trunkline_client_options *options = NULL;
   trunkline_text *result = NULL, *text = NULL;
   trunkline_error *error = NULL;
-  int failed = trunkline_server_new(TRUNKLINE_STR("backup"), TRUNKLINE_STR("1.0.0"), &server, &error) ||
-               trunkline_port_on_log(trunkline_server_port(server), log_of_library, NULL, NULL) ||
-               trunkline_server_add_tool(server, BACKUP, backup, NULL, NULL, &error) ||
-               trunkline_client_options_new(&options, &error) ||
-               trunkline_client_options_set_log_level(options, TRUNKLINE_STR("info")) ||
-               trunkline_client_options_on_notification(options, notified, NULL, NULL) ||
-               trunkline_client_connect_memory(server, options, &client, &error) ||
-               trunkline_client_call_tool(client, TRUNKLINE_STR("backup"), TRUNKLINE_STR("{}"), NULL, &result, &error) ||
-               /* Notifications that arrived while nothing waited for them are delivered now. */
-               trunkline_dispatch(trunkline_client_port(client), 0, NULL, &error) ||
-               trunkline_json_get_text(trunkline_text_str(result), TRUNKLINE_STR("/content/0/text"), &text);
+  int failed = trunkline_server_new(TRUNKLINE_STR("backup"), TRUNKLINE_STR("1.0.0"), &server, &error);
+  if (!failed) failed = trunkline_port_on_log(trunkline_server_port(server), log_of_library, NULL, NULL);
+  if (!failed) failed = trunkline_server_add_tool(server, BACKUP, backup, NULL, NULL, &error);
+  if (!failed) failed = trunkline_client_options_new(&options, &error);
+  if (!failed) failed = trunkline_client_options_set_log_level(options, TRUNKLINE_STR("info"));
+  if (!failed) failed = trunkline_client_options_on_notification(options, notified, NULL, NULL);
+  if (!failed) failed = trunkline_client_connect_memory(server, options, &client, &error);
+  if (!failed) failed = trunkline_client_call_tool(client, TRUNKLINE_STR("backup"), TRUNKLINE_STR("{}"), NULL,
+                                                   &result, &error);
+  /* Notifications that arrived while nothing waited for them are delivered now. */
+  if (!failed) failed = trunkline_dispatch(trunkline_client_port(client), 0, NULL, &error);
+  if (!failed) failed = trunkline_json_get_text(trunkline_text_str(result), TRUNKLINE_STR("/content/0/text"), &text);
   if (failed)
     fprintf(stderr, "%s\n", error ? trunkline_error_message(error) : "no text in the result");
   else
@@ -60,5 +61,5 @@ int main(void) {
   trunkline_client_options_free(options);
   trunkline_client_free(client);
   trunkline_server_free(server);
-  return failed;
+  return failed != 0;
 }

@@ -43,13 +43,14 @@ int main(void) {
   trunkline_client *client = NULL;
   trunkline_text *result = NULL, *text = NULL;
   trunkline_error *error = NULL;
-  int failed = trunkline_server_new(TRUNKLINE_STR("greeter"), TRUNKLINE_STR("1.0.0"), &server, &error) ||
-               trunkline_server_add_middleware(server, TRUNKLINE_STR("[\"tools/call\"]"), audit, NULL, NULL, &error) ||
-               trunkline_server_add_tool(server, GREET, greet, NULL, NULL, &error) ||
-               trunkline_client_connect_memory(server, NULL, &client, &error) ||
-               trunkline_client_call_tool(client, TRUNKLINE_STR("greet"), TRUNKLINE_JSON_STR({"name": "Ada"}), NULL,
-                                          &result, &error) ||
-               trunkline_json_get_text(trunkline_text_str(result), TRUNKLINE_STR("/content/0/text"), &text);
+  int failed = trunkline_server_new(TRUNKLINE_STR("greeter"), TRUNKLINE_STR("1.0.0"), &server, &error);
+  if (!failed) failed = trunkline_server_add_middleware(server, TRUNKLINE_STR("[\"tools/call\"]"), audit, NULL, NULL,
+                                                        &error);
+  if (!failed) failed = trunkline_server_add_tool(server, GREET, greet, NULL, NULL, &error);
+  if (!failed) failed = trunkline_client_connect_memory(server, NULL, &client, &error);
+  if (!failed) failed = trunkline_client_call_tool(client, TRUNKLINE_STR("greet"),
+                                                   TRUNKLINE_JSON_STR({"name": "Ada"}), NULL, &result, &error);
+  if (!failed) failed = trunkline_json_get_text(trunkline_text_str(result), TRUNKLINE_STR("/content/0/text"), &text);
   if (failed) {
     fprintf(stderr, "%s\n", error ? trunkline_error_message(error) : "no text in the result");
   } else {
@@ -63,5 +64,5 @@ int main(void) {
   trunkline_text_free(result);
   trunkline_client_free(client);
   trunkline_server_free(server);
-  return failed;
+  return failed != 0;
 }

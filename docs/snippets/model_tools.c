@@ -53,10 +53,10 @@ static int print_tools(trunkline_client *client, trunkline_error **error) {
 
 static int print_result(trunkline_client *client, trunkline_error **error) {
   trunkline_text *result = NULL, *type = NULL, *text = NULL;
-  int failed = trunkline_client_call_tool(client, TRUNKLINE_STR("forecast"), TRUNKLINE_JSON_STR({"city": "Oslo"}), NULL,
-                                          &result, error) ||
-               trunkline_json_get_text(trunkline_text_str(result), TRUNKLINE_STR("/content/0/type"), &type) ||
-               trunkline_json_get_text(trunkline_text_str(result), TRUNKLINE_STR("/content/0/text"), &text);
+  int failed = trunkline_client_call_tool(client, TRUNKLINE_STR("forecast"), TRUNKLINE_JSON_STR({"city": "Oslo"}),
+                                          NULL, &result, error);
+  if (!failed) failed = trunkline_json_get_text(trunkline_text_str(result), TRUNKLINE_STR("/content/0/type"), &type);
+  if (!failed) failed = trunkline_json_get_text(trunkline_text_str(result), TRUNKLINE_STR("/content/0/text"), &text);
   if (!failed) printf("%s: %s\n", trunkline_text_str(type).data, trunkline_text_str(text).data);
   trunkline_text_free(result);
   trunkline_text_free(type);
@@ -68,13 +68,14 @@ int main(void) {
   trunkline_server *server = NULL;
   trunkline_client *client = NULL;
   trunkline_error *error = NULL;
-  int failed = trunkline_server_new(TRUNKLINE_STR("weather"), TRUNKLINE_STR("1.0.0"), &server, &error) ||
-               trunkline_server_add_tool(server, FORECAST, forecast, NULL, NULL, &error) ||
-               trunkline_client_connect_memory(server, NULL, &client, &error) || print_tools(client, &error) ||
-               print_result(client, &error);
+  int failed = trunkline_server_new(TRUNKLINE_STR("weather"), TRUNKLINE_STR("1.0.0"), &server, &error);
+  if (!failed) failed = trunkline_server_add_tool(server, FORECAST, forecast, NULL, NULL, &error);
+  if (!failed) failed = trunkline_client_connect_memory(server, NULL, &client, &error);
+  if (!failed) failed = print_tools(client, &error);
+  if (!failed) failed = print_result(client, &error);
   if (error) fprintf(stderr, "%s\n", trunkline_error_message(error));
   trunkline_error_free(error);
   trunkline_client_free(client);
   trunkline_server_free(server);
-  return failed;
+  return failed != 0;
 }

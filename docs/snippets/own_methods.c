@@ -31,10 +31,11 @@ int main(void) {
   trunkline_text *result = NULL;
   trunkline_error *error = NULL;
   int64_t sum = 0;
-  int failed = trunkline_server_new(TRUNKLINE_STR("sums"), TRUNKLINE_STR("1.0.0"), &server, &error) ||
-               trunkline_server_add_request_handler(server, SUM, TERMS, add_up, NULL, NULL, &error) ||
-               trunkline_client_connect_memory(server, NULL, &client, &error) ||
-               trunkline_client_request(client, SUM, TRUNKLINE_JSON_STR({"terms": [1, 2, 39]}), NULL, &result, &error);
+  int failed = trunkline_server_new(TRUNKLINE_STR("sums"), TRUNKLINE_STR("1.0.0"), &server, &error);
+  if (!failed) failed = trunkline_server_add_request_handler(server, SUM, TERMS, add_up, NULL, NULL, &error);
+  if (!failed) failed = trunkline_client_connect_memory(server, NULL, &client, &error);
+  if (!failed) failed = trunkline_client_request(client, SUM, TRUNKLINE_JSON_STR({"terms": [1, 2, 39]}), NULL,
+                                                 &result, &error);
   if (failed)
     fprintf(stderr, "%s\n", trunkline_error_message(error));
   else if (!trunkline_json_get_int64(trunkline_text_str(result), TRUNKLINE_STR("/sum"), &sum))
@@ -43,5 +44,5 @@ int main(void) {
   trunkline_text_free(result);
   trunkline_client_free(client);
   trunkline_server_free(server);
-  return failed;
+  return failed != 0;
 }

@@ -181,15 +181,16 @@ int main(void) {
   trunkline_server *server = NULL;
   trunkline_text *findings = NULL;
   trunkline_error *error = NULL;
-  int failed = trunkline_server_options_new(&options, &error) ||
-               trunkline_server_options_set_own_store(options, &store, &kept, destroy) ||
-               trunkline_server_new_with(TRUNKLINE_STR("reports"), TRUNKLINE_STR("1.0.0"), options, &server, &error) ||
-               trunkline_server_check_store(server, &findings, &error);
+  int failed = trunkline_server_options_new(&options, &error);
+  if (!failed) failed = trunkline_server_options_set_own_store(options, &store, &kept, destroy);
+  if (!failed) failed = trunkline_server_new_with(TRUNKLINE_STR("reports"), TRUNKLINE_STR("1.0.0"), options, &server,
+                                                  &error);
+  if (!failed) failed = trunkline_server_check_store(server, &findings, &error);
   if (failed) fprintf(stderr, "%s\n", trunkline_error_message(error));
   else puts(trunkline_text_str(findings).len ? trunkline_text_str(findings).data : "The store keeps its contract.");
   trunkline_text_free(findings);
   trunkline_server_options_free(options);
   trunkline_server_free(server);
   trunkline_error_free(error);
-  return failed;
+  return failed != 0;
 }

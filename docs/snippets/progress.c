@@ -49,22 +49,23 @@ int main(void) {
   trunkline_request_options *options = NULL;
   trunkline_text *result = NULL, *text = NULL;
   trunkline_error *error = NULL;
-  int failed = trunkline_server_new(TRUNKLINE_STR("files"), TRUNKLINE_STR("1.0.0"), &server, &error) ||
-               trunkline_server_add_tool(server, COPY, copy, NULL, NULL, &error) ||
-               trunkline_server_add_tool(server, WATCH, watch, NULL, NULL, &error) ||
-               trunkline_client_connect_memory(server, NULL, &client, &error) ||
-               trunkline_request_options_new(&options, &error) ||
-               trunkline_request_options_on_progress(options, show, NULL, NULL) ||
-               trunkline_client_call_tool(client, TRUNKLINE_STR("copy"), TRUNKLINE_JSON_STR({"files": 2}), options,
-                                          &result, &error) ||
-               trunkline_json_get_text(trunkline_text_str(result), TRUNKLINE_STR("/content/0/text"), &text);
+  int failed = trunkline_server_new(TRUNKLINE_STR("files"), TRUNKLINE_STR("1.0.0"), &server, &error);
+  if (!failed) failed = trunkline_server_add_tool(server, COPY, copy, NULL, NULL, &error);
+  if (!failed) failed = trunkline_server_add_tool(server, WATCH, watch, NULL, NULL, &error);
+  if (!failed) failed = trunkline_client_connect_memory(server, NULL, &client, &error);
+  if (!failed) failed = trunkline_request_options_new(&options, &error);
+  if (!failed) failed = trunkline_request_options_on_progress(options, show, NULL, NULL);
+  if (!failed) failed = trunkline_client_call_tool(client, TRUNKLINE_STR("copy"), TRUNKLINE_JSON_STR({"files": 2}),
+                                                   options, &result, &error);
+  if (!failed) failed = trunkline_json_get_text(trunkline_text_str(result), TRUNKLINE_STR("/content/0/text"), &text);
   if (!failed) {
     uint64_t ticket = 0;
     printf("%s\n", trunkline_text_str(text).data);
-    failed = trunkline_client_start(client, TRUNKLINE_STR(TRUNKLINE_METHOD_CALL_TOOL), TRUNKLINE_STR("{\"name\":\"watch\",\"arguments\":{}}"), NULL, NULL, NULL, NULL,
-                                              &ticket, &error);
+    failed = trunkline_client_start(client, TRUNKLINE_STR(TRUNKLINE_METHOD_CALL_TOOL),
+                                    TRUNKLINE_JSON_STR({"name": "watch", "arguments": {}}), NULL, NULL, NULL, NULL,
+                                    &ticket, &error);
     while (!failed && state == IDLE) failed = trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error);
-    failed = failed || trunkline_client_cancel(client, ticket, TRUNKLINE_STR("seen enough"), &error);
+    if (!failed) failed = trunkline_client_cancel(client, ticket, TRUNKLINE_STR("seen enough"), &error);
     while (!failed && state == WATCHING) failed = trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error);
   }
   if (error) fprintf(stderr, "%s\n", trunkline_error_message(error));
@@ -74,5 +75,5 @@ int main(void) {
   trunkline_request_options_free(options);
   trunkline_client_free(client);
   trunkline_server_free(server);
-  return failed;
+  return failed != 0;
 }

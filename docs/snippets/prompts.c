@@ -71,12 +71,12 @@ int main(void) {
   trunkline_client *client = NULL;
   trunkline_text *prompts = NULL, *result = NULL;
   trunkline_error *error = NULL;
-  int failed = trunkline_server_new(TRUNKLINE_STR("review"), TRUNKLINE_STR("1.0.0"), &server, &error) ||
-               trunkline_server_add_prompt(server, REVIEW, review, NULL, NULL, &error) ||
-               trunkline_client_connect_memory(server, NULL, &client, &error) ||
-               trunkline_client_list_prompts(client, NULL, &prompts, &error) ||
-               trunkline_client_get_prompt(client, TRUNKLINE_STR("review"), TRUNKLINE_JSON_STR({"code": "x = 1"}), NULL,
-                                           &result, &error);
+  int failed = trunkline_server_new(TRUNKLINE_STR("review"), TRUNKLINE_STR("1.0.0"), &server, &error);
+  if (!failed) failed = trunkline_server_add_prompt(server, REVIEW, review, NULL, NULL, &error);
+  if (!failed) failed = trunkline_client_connect_memory(server, NULL, &client, &error);
+  if (!failed) failed = trunkline_client_list_prompts(client, NULL, &prompts, &error);
+  if (!failed) failed = trunkline_client_get_prompt(client, TRUNKLINE_STR("review"),
+                                                    TRUNKLINE_JSON_STR({"code": "x = 1"}), NULL, &result, &error);
   if (failed) {
     fprintf(stderr, "%s\n", trunkline_error_message(error));
   } else {
@@ -88,5 +88,5 @@ int main(void) {
   trunkline_text_free(result);
   trunkline_client_free(client);
   trunkline_server_free(server);
-  return failed;
+  return failed != 0;
 }

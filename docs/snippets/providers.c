@@ -51,12 +51,12 @@ int main(void) {
   trunkline_client *client = NULL;
   trunkline_text *resources = NULL, *result = NULL, *text = NULL;
   trunkline_error *error = NULL;
-  int failed = trunkline_server_new(TRUNKLINE_STR("table"), TRUNKLINE_STR("1.0.0"), &server, &error) ||
-               trunkline_server_add_provider(server, TRUNKLINE_STR("resources"), rows, NULL, NULL, &error) ||
-               trunkline_client_connect_memory(server, NULL, &client, &error) ||
-               trunkline_client_list_resources(client, NULL, &resources, &error) ||
-               trunkline_client_read_resource(client, TRUNKLINE_STR("rows://4"), NULL, &result, &error) ||
-               trunkline_json_get_text(trunkline_text_str(result), TRUNKLINE_STR("/contents/0/text"), &text);
+  int failed = trunkline_server_new(TRUNKLINE_STR("table"), TRUNKLINE_STR("1.0.0"), &server, &error);
+  if (!failed) failed = trunkline_server_add_provider(server, TRUNKLINE_STR("resources"), rows, NULL, NULL, &error);
+  if (!failed) failed = trunkline_client_connect_memory(server, NULL, &client, &error);
+  if (!failed) failed = trunkline_client_list_resources(client, NULL, &resources, &error);
+  if (!failed) failed = trunkline_client_read_resource(client, TRUNKLINE_STR("rows://4"), NULL, &result, &error);
+  if (!failed) failed = trunkline_json_get_text(trunkline_text_str(result), TRUNKLINE_STR("/contents/0/text"), &text);
   if (failed) {
     fprintf(stderr, "%s\n", error ? trunkline_error_message(error) : "no text in the result");
   } else {
@@ -69,5 +69,5 @@ int main(void) {
   trunkline_text_free(resources);
   trunkline_client_free(client);
   trunkline_server_free(server);
-  return failed;
+  return failed != 0;
 }

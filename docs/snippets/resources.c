@@ -45,14 +45,15 @@ int main(void) {
   trunkline_client *client = NULL;
   trunkline_text *resources = NULL, *templates = NULL, *index = NULL, *friday = NULL;
   trunkline_error *error = NULL;
-  int failed = trunkline_server_new(TRUNKLINE_STR("notes"), TRUNKLINE_STR("1.0.0"), &server, &error) ||
-               trunkline_server_add_resource(server, INDEX, read_index, NULL, NULL, &error) ||
-               trunkline_server_add_resource_template(server, NOTE, read_note, NULL, NULL, &error) ||
-               trunkline_client_connect_memory(server, NULL, &client, &error) ||
-               trunkline_client_list_resources(client, NULL, &resources, &error) ||
-               trunkline_client_list_resource_templates(client, NULL, &templates, &error) ||
-               trunkline_client_read_resource(client, TRUNKLINE_STR("notes://index"), NULL, &index, &error) ||
-               trunkline_client_read_resource(client, TRUNKLINE_STR("notes://by-name/friday"), NULL, &friday, &error);
+  int failed = trunkline_server_new(TRUNKLINE_STR("notes"), TRUNKLINE_STR("1.0.0"), &server, &error);
+  if (!failed) failed = trunkline_server_add_resource(server, INDEX, read_index, NULL, NULL, &error);
+  if (!failed) failed = trunkline_server_add_resource_template(server, NOTE, read_note, NULL, NULL, &error);
+  if (!failed) failed = trunkline_client_connect_memory(server, NULL, &client, &error);
+  if (!failed) failed = trunkline_client_list_resources(client, NULL, &resources, &error);
+  if (!failed) failed = trunkline_client_list_resource_templates(client, NULL, &templates, &error);
+  if (!failed) failed = trunkline_client_read_resource(client, TRUNKLINE_STR("notes://index"), NULL, &index, &error);
+  if (!failed) failed = trunkline_client_read_resource(client, TRUNKLINE_STR("notes://by-name/friday"), NULL, &friday,
+                                                       &error);
   print_first(resources, "/0/uri", "/0/mimeType");
   print_first(templates, "/0/uriTemplate", NULL);
   print_first(index, "/contents/0/text", NULL);
@@ -64,5 +65,5 @@ int main(void) {
   trunkline_error_free(error);
   trunkline_client_free(client);
   trunkline_server_free(server);
-  return failed;
+  return failed != 0;
 }

@@ -10,6 +10,7 @@
     "inputSchema": {"type": "object", "required": ["text"],                                      \
                     "properties": {"text": {"type": "string", "maxLength": 400}}}                \
   })
+#define NOTE TRUNKLINE_JSON_STR({"text": "It has been snowing in Oslo since Monday."})
 
 static void answer(trunkline_call *call, trunkline_result result, const trunkline_str *json,
                    const trunkline_error *error, void *user_data) {
@@ -52,16 +53,13 @@ int main(void) {
   trunkline_client_options *options = NULL;
   trunkline_text *result = NULL, *text = NULL;
   trunkline_error *error = NULL;
-  int failed =
-      trunkline_server_new(TRUNKLINE_STR("notes"), TRUNKLINE_STR("1.0.0"), &server, &error) ||
-      trunkline_server_add_tool(server, SUMMARIZE, summarize, NULL, NULL, &error) ||
-      trunkline_client_options_new(&options, &error) ||
-      trunkline_client_options_on_sample(options, sample, NULL, NULL) ||
-      trunkline_client_connect_memory(server, options, &client, &error) ||
-      trunkline_client_call_tool(client, TRUNKLINE_STR("summarize"),
-                                 TRUNKLINE_JSON_STR({"text": "It has been snowing in Oslo since Monday."}), NULL, &result,
-                                 &error) ||
-      trunkline_json_get_text(trunkline_text_str(result), TRUNKLINE_STR("/content/0/text"), &text);
+  int failed = trunkline_server_new(TRUNKLINE_STR("notes"), TRUNKLINE_STR("1.0.0"), &server, &error);
+  if (!failed) failed = trunkline_server_add_tool(server, SUMMARIZE, summarize, NULL, NULL, &error);
+  if (!failed) failed = trunkline_client_options_new(&options, &error);
+  if (!failed) failed = trunkline_client_options_on_sample(options, sample, NULL, NULL);
+  if (!failed) failed = trunkline_client_connect_memory(server, options, &client, &error);
+  if (!failed) failed = trunkline_client_call_tool(client, TRUNKLINE_STR("summarize"), NOTE, NULL, &result, &error);
+  if (!failed) failed = trunkline_json_get_text(trunkline_text_str(result), TRUNKLINE_STR("/content/0/text"), &text);
   if (failed)
     fprintf(stderr, "%s\n", error ? trunkline_error_message(error) : "no text in the result");
   else
@@ -72,5 +70,5 @@ int main(void) {
   trunkline_client_options_free(options);
   trunkline_client_free(client);
   trunkline_server_free(server);
-  return failed;
+  return failed != 0;
 }

@@ -35,16 +35,16 @@ int main(void) {
   trunkline_text *result = NULL, *text = NULL, *sky = NULL;
   trunkline_error *error = NULL;
   double degrees = 0;
-  int failed = trunkline_server_new(TRUNKLINE_STR("weather"), TRUNKLINE_STR("1.0.0"), &server, &error) ||
-               trunkline_server_add_tool(server, WEATHER, weather, NULL, NULL, &error) ||
-               trunkline_client_connect_memory(server, NULL, &client, &error) ||
-               trunkline_client_call_tool(client, TRUNKLINE_STR("weather"), TRUNKLINE_JSON_STR({"city": "Oslo"}), NULL,
-                                          &result, &error);
+  int failed = trunkline_server_new(TRUNKLINE_STR("weather"), TRUNKLINE_STR("1.0.0"), &server, &error);
+  if (!failed) failed = trunkline_server_add_tool(server, WEATHER, weather, NULL, NULL, &error);
+  if (!failed) failed = trunkline_client_connect_memory(server, NULL, &client, &error);
+  if (!failed) failed = trunkline_client_call_tool(client, TRUNKLINE_STR("weather"),
+                                                   TRUNKLINE_JSON_STR({"city": "Oslo"}), NULL, &result, &error);
   if (!failed) {
     trunkline_str json = trunkline_text_str(result);
-    failed = trunkline_json_get_text(json, TRUNKLINE_STR("/content/0/text"), &text) ||
-             trunkline_json_get_text(json, TRUNKLINE_STR("/structuredContent/sky"), &sky) ||
-             trunkline_json_get_number(json, TRUNKLINE_STR("/structuredContent/degrees"), &degrees);
+    failed = trunkline_json_get_text(json, TRUNKLINE_STR("/content/0/text"), &text);
+    if (!failed) failed = trunkline_json_get_text(json, TRUNKLINE_STR("/structuredContent/sky"), &sky);
+    if (!failed) failed = trunkline_json_get_number(json, TRUNKLINE_STR("/structuredContent/degrees"), &degrees);
   }
   if (!failed) {
     printf("%s\n", trunkline_text_str(text).data);
@@ -57,5 +57,5 @@ int main(void) {
   trunkline_text_free(result);
   trunkline_client_free(client);
   trunkline_server_free(server);
-  return failed;
+  return failed != 0;
 }

@@ -34,17 +34,17 @@ int main(void) {
   trunkline_text *change = NULL, *result = NULL, *other = NULL;
   trunkline_error *error = NULL;
   uint64_t tool = 0, changes = 0;
-  int failed = trunkline_server_new(TRUNKLINE_STR("notes"), TRUNKLINE_STR("1.0.0"), &server, &error) ||
-               trunkline_server_add_resource(server, TODAY, today, NULL, NULL, &error) ||
-               trunkline_server_add(server, TRUNKLINE_STR("tool"), CLEAR, clear, NULL, NULL, &tool, &error) ||
-               trunkline_client_connect_memory(server, NULL, &client, &error) ||
-               trunkline_client_subscribe(client, WANTED, NULL, &changes, &error);
+  int failed = trunkline_server_new(TRUNKLINE_STR("notes"), TRUNKLINE_STR("1.0.0"), &server, &error);
+  if (!failed) failed = trunkline_server_add_resource(server, TODAY, today, NULL, NULL, &error);
+  if (!failed) failed = trunkline_server_add(server, TRUNKLINE_STR("tool"), CLEAR, clear, NULL, NULL, &tool, &error);
+  if (!failed) failed = trunkline_client_connect_memory(server, NULL, &client, &error);
+  if (!failed) failed = trunkline_client_subscribe(client, WANTED, NULL, &changes, &error);
   note = "Call Ada.";
-  failed = failed || trunkline_server_resource_updated(server, TRUNKLINE_STR("notes://today"), &error) ||
-           trunkline_client_next_change(client, changes, NULL, &change, &error) ||
-           trunkline_client_read_resource(client, TRUNKLINE_STR("notes://today"), NULL, &result, &error) ||
-           trunkline_server_remove(server, tool, &error) ||
-           trunkline_client_next_change(client, changes, NULL, &other, &error);
+  if (!failed) failed = trunkline_server_resource_updated(server, TRUNKLINE_STR("notes://today"), &error);
+  if (!failed) failed = trunkline_client_next_change(client, changes, NULL, &change, &error);
+  if (!failed) failed = trunkline_client_read_resource(client, TRUNKLINE_STR("notes://today"), NULL, &result, &error);
+  if (!failed) failed = trunkline_server_remove(server, tool, &error);
+  if (!failed) failed = trunkline_client_next_change(client, changes, NULL, &other, &error);
   if (failed) {
     fprintf(stderr, "%s\n", trunkline_error_message(error));
   } else {
@@ -59,5 +59,5 @@ int main(void) {
   trunkline_text_free(other);
   trunkline_client_free(client);
   trunkline_server_free(server);
-  return failed;
+  return failed != 0;
 }

@@ -47,15 +47,16 @@ int main(void) {
   trunkline_text *state = NULL;
   trunkline_error *error = NULL;
   uint64_t task = 0;
-  int failed = trunkline_server_new(TRUNKLINE_STR("reports"), TRUNKLINE_STR("1.0.0"), &server, &error) ||
-               trunkline_server_add_tool(server, REPORT, report, NULL, NULL, &error) ||
-               trunkline_client_connect_memory(server, NULL, &client, &error) ||
-               trunkline_client_start_task(client, CALL, NULL, &task, &state, &error) || follow(client, task, &error);
+  int failed = trunkline_server_new(TRUNKLINE_STR("reports"), TRUNKLINE_STR("1.0.0"), &server, &error);
+  if (!failed) failed = trunkline_server_add_tool(server, REPORT, report, NULL, NULL, &error);
+  if (!failed) failed = trunkline_client_connect_memory(server, NULL, &client, &error);
+  if (!failed) failed = trunkline_client_start_task(client, CALL, NULL, &task, &state, &error);
+  if (!failed) failed = follow(client, task, &error);
   if (failed) fprintf(stderr, "%s\n", trunkline_error_message(error));
   trunkline_text_free(state);
   if (client) trunkline_client_close_task(client, task, NULL);
   trunkline_client_free(client);
   trunkline_server_free(server);
   trunkline_error_free(error);
-  return failed;
+  return failed != 0;
 }

@@ -51,13 +51,14 @@ int main(void) {
   trunkline_text *result = NULL;
   trunkline_error *error = NULL;
   int index;
-  int failed = trunkline_server_new(TRUNKLINE_STR("greeter"), TRUNKLINE_STR("1.0.0"), &server, &error) ||
-               trunkline_port_on_telemetry(trunkline_server_port(server), begin, scope, end, &names, NULL) ||
-               trunkline_server_add_tool(server, GREET, greet, NULL, NULL, &error) ||
-               trunkline_client_connect_memory(server, NULL, &client, &error) ||
-               trunkline_client_call_tool(client, TRUNKLINE_STR("greet"), TRUNKLINE_STR("{}"), NULL, &result, &error) ||
-               /* The end of a served request arrives as an event. */
-               trunkline_dispatch(trunkline_server_port(server), 0, NULL, &error);
+  int failed = trunkline_server_new(TRUNKLINE_STR("greeter"), TRUNKLINE_STR("1.0.0"), &server, &error);
+  if (!failed) failed = trunkline_port_on_telemetry(trunkline_server_port(server), begin, scope, end, &names, NULL);
+  if (!failed) failed = trunkline_server_add_tool(server, GREET, greet, NULL, NULL, &error);
+  if (!failed) failed = trunkline_client_connect_memory(server, NULL, &client, &error);
+  if (!failed) failed = trunkline_client_call_tool(client, TRUNKLINE_STR("greet"), TRUNKLINE_STR("{}"), NULL, &result,
+                                                   &error);
+  /* The end of a served request arrives as an event. */
+  if (!failed) failed = trunkline_dispatch(trunkline_server_port(server), 0, NULL, &error);
   if (failed) fprintf(stderr, "%s\n", error ? trunkline_error_message(error) : "telemetry is set already");
   qsort(names.lines, (size_t)names.count, sizeof names.lines[0], compare);
   for (index = 0; index < names.count; ++index) printf("%s\n", names.lines[index]);
@@ -65,5 +66,5 @@ int main(void) {
   trunkline_text_free(result);
   trunkline_client_free(client);
   trunkline_server_free(server);
-  return failed;
+  return failed != 0;
 }

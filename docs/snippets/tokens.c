@@ -44,12 +44,13 @@ static int listen_with_tokens(trunkline_server *server, trunkline_listener **lis
   trunkline_http_options *options = NULL;
   uint64_t verifier = 0;
   char auth[300];
-  int failed = trunkline_server_add(server, TRUNKLINE_STR("verifier"), TRUNKLINE_STR("{}"), verify, NULL, NULL, &verifier,
-                                    error) ||
-               trunkline_http_options_new(&options, error) || trunkline_http_options_set_port(options, 0);
+  int failed = trunkline_server_add(server, TRUNKLINE_STR("verifier"), TRUNKLINE_STR("{}"), verify, NULL, NULL,
+                                    &verifier, error);
+  if (!failed) failed = trunkline_http_options_new(&options, error);
+  if (!failed) failed = trunkline_http_options_set_port(options, 0);
   snprintf(auth, sizeof auth, AUTH, (unsigned long long)verifier);
-  failed = failed || trunkline_http_options_set_auth(options, trunkline_str_of(auth)) ||
-           trunkline_server_listen_http(server, options, listener, error);
+  if (!failed) failed = trunkline_http_options_set_auth(options, trunkline_str_of(auth));
+  if (!failed) failed = trunkline_server_listen_http(server, options, listener, error);
   trunkline_http_options_free(options);
   return failed;
 }
@@ -62,15 +63,16 @@ int main(void) {
   trunkline_text *result = NULL, *text = NULL;
   trunkline_error *error = NULL;
   bool renewed = false;
-  int failed =
-      trunkline_server_new(TRUNKLINE_STR("files"), TRUNKLINE_STR("1.0.0"), &server, &error) ||
-      trunkline_server_add_tool(server, WHOAMI, whoami, NULL, NULL, &error) ||
-      listen_with_tokens(server, &listener, &error) || trunkline_client_options_new(&options, &error) ||
-      trunkline_client_options_set_port(options, trunkline_server_port(server)) ||
-      trunkline_client_options_on_access_token(options, give, &renewed, NULL) ||
-      trunkline_client_connect_http(trunkline_listener_url(listener), options, &client, &error) ||
-      trunkline_client_call_tool(client, TRUNKLINE_STR("whoami"), TRUNKLINE_STR("{}"), NULL, &result, &error) ||
-      trunkline_json_get_text(trunkline_text_str(result), TRUNKLINE_STR("/content/0/text"), &text);
+  int failed = trunkline_server_new(TRUNKLINE_STR("files"), TRUNKLINE_STR("1.0.0"), &server, &error);
+  if (!failed) failed = trunkline_server_add_tool(server, WHOAMI, whoami, NULL, NULL, &error);
+  if (!failed) failed = listen_with_tokens(server, &listener, &error);
+  if (!failed) failed = trunkline_client_options_new(&options, &error);
+  if (!failed) failed = trunkline_client_options_set_port(options, trunkline_server_port(server));
+  if (!failed) failed = trunkline_client_options_on_access_token(options, give, &renewed, NULL);
+  if (!failed) failed = trunkline_client_connect_http(trunkline_listener_url(listener), options, &client, &error);
+  if (!failed) failed = trunkline_client_call_tool(client, TRUNKLINE_STR("whoami"), TRUNKLINE_STR("{}"), NULL,
+                                                   &result, &error);
+  if (!failed) failed = trunkline_json_get_text(trunkline_text_str(result), TRUNKLINE_STR("/content/0/text"), &text);
   if (failed)
     fprintf(stderr, "%s\n", error ? trunkline_error_message(error) : "no text in the result");
   else
@@ -82,5 +84,5 @@ int main(void) {
   trunkline_client_options_free(options);
   trunkline_listener_free(listener);
   trunkline_server_free(server);
-  return failed;
+  return failed != 0;
 }

@@ -30,9 +30,10 @@ static void forecast(trunkline_call *call, void *user_data) {
 
 static int print_tool(trunkline_client *client, trunkline_error **error) {
   trunkline_text *tools = NULL, *name = NULL, *description = NULL;
-  int failed = trunkline_client_list_tools(client, NULL, &tools, error) ||
-               trunkline_json_get_text(trunkline_text_str(tools), TRUNKLINE_STR("/0/name"), &name) ||
-               trunkline_json_get_text(trunkline_text_str(tools), TRUNKLINE_STR("/0/description"), &description);
+  int failed = trunkline_client_list_tools(client, NULL, &tools, error);
+  if (!failed) failed = trunkline_json_get_text(trunkline_text_str(tools), TRUNKLINE_STR("/0/name"), &name);
+  if (!failed) failed = trunkline_json_get_text(trunkline_text_str(tools), TRUNKLINE_STR("/0/description"),
+                                                &description);
   if (!failed) printf("%s: %s\n", trunkline_text_str(name).data, trunkline_text_str(description).data);
   trunkline_text_free(tools);
   trunkline_text_free(name);
@@ -56,14 +57,15 @@ int main(void) {
   trunkline_server *server = NULL;
   trunkline_client *client = NULL;
   trunkline_error *error = NULL;
-  int failed = trunkline_server_new(TRUNKLINE_STR("weather"), TRUNKLINE_STR("1.0.0"), &server, &error) ||
-               trunkline_server_add_tool(server, FORECAST, forecast, NULL, NULL, &error) ||
-               trunkline_client_connect_memory(server, NULL, &client, &error) || print_tool(client, &error) ||
-               call(client, TRUNKLINE_JSON_STR({"city": "Oslo"}), &error) ||
-               call(client, TRUNKLINE_JSON_STR({"city": "Oslo", "days": 20}), &error);
+  int failed = trunkline_server_new(TRUNKLINE_STR("weather"), TRUNKLINE_STR("1.0.0"), &server, &error);
+  if (!failed) failed = trunkline_server_add_tool(server, FORECAST, forecast, NULL, NULL, &error);
+  if (!failed) failed = trunkline_client_connect_memory(server, NULL, &client, &error);
+  if (!failed) failed = print_tool(client, &error);
+  if (!failed) failed = call(client, TRUNKLINE_JSON_STR({"city": "Oslo"}), &error);
+  if (!failed) failed = call(client, TRUNKLINE_JSON_STR({"city": "Oslo", "days": 20}), &error);
   if (error) fprintf(stderr, "%s\n", trunkline_error_message(error));
   trunkline_error_free(error);
   trunkline_client_free(client);
   trunkline_server_free(server);
-  return failed;
+  return failed != 0;
 }

@@ -26,9 +26,10 @@ int main(int count, char **arguments) {
     fprintf(stderr, "usage: login URL\n");
     return 2;
   }
-  failed = trunkline_client_options_new(&options, NULL) || trunkline_client_options_set_auth(options, AUTH) ||
-           trunkline_client_connect_http(trunkline_str_of(arguments[1]), options, &client, NULL) ||
-           trunkline_client_list_tools(client, NULL, &tools, NULL);
+  failed = trunkline_client_options_new(&options, NULL);
+  if (!failed) failed = trunkline_client_options_set_auth(options, AUTH);
+  if (!failed) failed = trunkline_client_connect_http(trunkline_str_of(arguments[1]), options, &client, NULL);
+  if (!failed) failed = trunkline_client_list_tools(client, NULL, &tools, NULL);
   if (!failed) {
     print_names(trunkline_text_str(tools));
     failed = trunkline_client_close(client, 5000, NULL);
@@ -37,5 +38,5 @@ int main(int count, char **arguments) {
   trunkline_text_free(tools);
   trunkline_client_free(client);
   trunkline_client_options_free(options);
-  return failed;
+  return failed != 0;
 }

@@ -16,6 +16,8 @@
 #define NUMBER(name) ",\"properties\":{\"" name "\":{\"type\":\"integer\"}},\"required\":[\"" name "\"]"
 #define TEXT(name) ",\"properties\":{\"" name "\":{\"type\":\"string\"}},\"required\":[\"" name "\"]"
 
+#define MOOD S("{\"uriTemplate\":\"scars://mood/{number}\",\"name\":\"mood\"}")
+
 #define PATTERNS                                                            \
   ",\"properties\":{\"around\":{\"pattern\":\"(?=.*\\\\d)[a-z]+\\\\d\"}," \
   "\"back\":{\"pattern\":\"(?=(a+))\\\\1b\"}}"
@@ -322,28 +324,28 @@ static trunkline_result add_again(trunkline_server *server, trunkline_error **er
 int main(int count, char **arguments) {
   trunkline_server *server = NULL;
   trunkline_error *error = NULL;
-  int failed = make(&server, &error) ||
-               trunkline_server_add_tool(server, TOOL("echo", TEXT("message")), echo, NULL, NULL, &error) ||
-               trunkline_server_add_tool(server, TASK("slow", NUMBER("ms")), slow, NULL, NULL, &error) ||
-               add_again(server, &error) ||
-               trunkline_server_add_tool(server, TOOL("block", NUMBER("ms")), block, NULL, NULL, &error) ||
-               trunkline_server_add_tool(server, TOOL("stray", ""), stray, NULL, NULL, &error) ||
-               trunkline_server_add_tool(server, TOOL("end", TEXT("how")), end, NULL, NULL, &error) ||
-               trunkline_server_add_tool(server, TOOL("fail", ""), fail, NULL, NULL, &error) ||
-               trunkline_server_add_tool(server, TOOL("flood", NUMBER("count")), flood, NULL, NULL, &error) ||
-               trunkline_server_add_tool(server, TOOL("touch", TEXT("number")), touch, server, NULL, &error) ||
-               trunkline_server_add_tool(server, TOOL("plan", ""), plan, NULL, NULL, &error) ||
-               trunkline_server_add_tool(server, TOOL("halves", TEXT("place")), halves, NULL, NULL, &error) ||
-               trunkline_server_add_tool(server, TOOL("match", PATTERNS), match, NULL, NULL, &error) ||
-               trunkline_server_add_prompt(server, S("{\"name\":\"packing\",\"arguments\":[{\"name\":\"city\"}]}"), packing, NULL,
-                                           NULL, &error) ||
-               trunkline_server_add_completion(server, S("{\"type\":\"ref/prompt\",\"name\":\"packing\"}"), S("city"),
-                                               complete_city, NULL, NULL, &error) ||
-               trunkline_server_add_resource_template(
-                   server, S("{\"uriTemplate\":\"scars://mood/{number}\",\"name\":\"mood\"}"), mood, NULL, NULL, &error) ||
-               run(server, count > 1 ? arguments[1] : "http", &error);
+  int failed = make(&server, &error);
+  if (!failed) failed = trunkline_server_add_tool(server, TOOL("echo", TEXT("message")), echo, NULL, NULL, &error);
+  if (!failed) failed = trunkline_server_add_tool(server, TASK("slow", NUMBER("ms")), slow, NULL, NULL, &error);
+  if (!failed) failed = add_again(server, &error);
+  if (!failed) failed = trunkline_server_add_tool(server, TOOL("block", NUMBER("ms")), block, NULL, NULL, &error);
+  if (!failed) failed = trunkline_server_add_tool(server, TOOL("stray", ""), stray, NULL, NULL, &error);
+  if (!failed) failed = trunkline_server_add_tool(server, TOOL("end", TEXT("how")), end, NULL, NULL, &error);
+  if (!failed) failed = trunkline_server_add_tool(server, TOOL("fail", ""), fail, NULL, NULL, &error);
+  if (!failed) failed = trunkline_server_add_tool(server, TOOL("flood", NUMBER("count")), flood, NULL, NULL, &error);
+  if (!failed) failed = trunkline_server_add_tool(server, TOOL("touch", TEXT("number")), touch, server, NULL, &error);
+  if (!failed) failed = trunkline_server_add_tool(server, TOOL("plan", ""), plan, NULL, NULL, &error);
+  if (!failed) failed = trunkline_server_add_tool(server, TOOL("halves", TEXT("place")), halves, NULL, NULL, &error);
+  if (!failed) failed = trunkline_server_add_tool(server, TOOL("match", PATTERNS), match, NULL, NULL, &error);
+  if (!failed) failed = trunkline_server_add_prompt(server,
+                                                    S("{\"name\":\"packing\",\"arguments\":[{\"name\":\"city\"}]}"),
+                                                    packing, NULL, NULL, &error);
+  if (!failed) failed = trunkline_server_add_completion(server, S("{\"type\":\"ref/prompt\",\"name\":\"packing\"}"),
+                                                        S("city"), complete_city, NULL, NULL, &error);
+  if (!failed) failed = trunkline_server_add_resource_template(server, MOOD, mood, NULL, NULL, &error);
+  if (!failed) failed = run(server, count > 1 ? arguments[1] : "http", &error);
   if (error) fprintf(stderr, "%s\n", trunkline_error_message(error));
   trunkline_error_free(error);
   trunkline_server_free(server);
-  return failed;
+  return failed != 0;
 }
