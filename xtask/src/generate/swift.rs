@@ -6,7 +6,7 @@ use anyhow::Result;
 use minijinja::value::{Serde, Value};
 
 use super::surface::Field;
-use super::text::{camel, prefixed, snake, unmarked, wrapped};
+use super::text::{camel, pascal, prefixed, snake, unmarked, wrapped};
 use super::{File, MARK, kotlin, templates};
 use crate::workspace::Workspace;
 
@@ -28,6 +28,9 @@ pub(crate) fn render(workspace: &Workspace, printed: &Value) -> Result<Vec<File>
     environment.add_filter("param", |Serde(field): Serde<Field>| {
         format!("- Parameter {}: {}", identifier(&field.name), field.doc)
     });
+    environment.add_filter("camel", |name: String| cased(&camel(&name)));
+    environment.add_filter("pascal", |name: String| cased(&pascal(&name)));
+    environment.add_filter("cased", |name: String| cased(&name));
     environment.add_filter("identifier", |name: String| identifier(&name));
     environment.add_filter("constant", |value: String| constant(&value));
     let files = templates::render(&environment, SOURCES, printed)?;
@@ -42,7 +45,23 @@ pub(crate) fn render(workspace: &Workspace, printed: &Value) -> Result<Vec<File>
 
 /// The name of a member, without the unit of a time.
 fn identifier(name: &str) -> String {
-    escaped(camel(name).trim_end_matches("Ms"))
+    escaped(cased(&camel(name)).trim_end_matches("Ms"))
+}
+
+/// Acronyms have one case in Swift's names, as in `clientID`, `DPoPPolicy` and `jwksURI`.
+fn cased(name: &str) -> String {
+    const ACRONYMS: [(&str, &str); 5] =
+        [("Dpop", "DPoP"), ("Http", "HTTP"), ("Id", "ID"), ("Uri", "URI"), ("Url", "URL")];
+    let mut words: Vec<String> = Vec::new();
+    for letter in name.chars() {
+        match words.last_mut().filter(|_| !letter.is_ascii_uppercase()) {
+            Some(word) => word.push(letter),
+            None => words.push(letter.to_string()),
+        }
+    }
+    let cased =
+        |word: String| ACRONYMS.iter().find(|(plain, _)| *plain == word).map_or(word, |(_, cased)| (*cased).to_owned());
+    words.into_iter().map(cased).collect()
 }
 
 /// The name of a string: `inputRequired` for `input_required`, `v2026_07_28` for `2026-07-28`.
@@ -82,4 +101,27 @@ fn comment(docs: &[String], indent: usize) -> String {
     }
     let attribute = replacement.map_or_else(String::new, |of| format!("\n{margin}{}", attribute(of)));
     format!("{}{attribute}", prefixed(&lines, &format!("{margin}/// ")).trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn acronyms_have_one_case() {
+        for (name, expected) in [
+            ("client_id", "clientID"),
+            ("jwks_uri", "jwksURI"),
+            ("url", "url"),
+            ("id_token", "idToken"),
+            ("identity_token", "identityToken"),
+            ("drain_deadline_ms", "drainDeadline"),
+        ] {
+            assert_eq!(identifier(name), expected);
+        }
+        assert_eq!(
+            ["DpopPolicy", "HttpOptions", "OAuthOptions"].map(cased),
+            ["DPoPPolicy", "HTTPOptions", "OAuthOptions"]
+        );
+    }
 }

@@ -79,8 +79,8 @@ public class ConnectedClient: @unchecked Sendable {
     }
 
     /// Resumes a task by its id, for example one that an earlier run of the program started.
-    public func resumeTask(_ taskId: String, options: RequestOptions = RequestOptions()) async throws -> ClientTask {
-        try ClientTask(try await Stream.open(self, "startTask", ["taskId": .string(taskId)], options))
+    public func resumeTask(_ taskID: String, options: RequestOptions = RequestOptions()) async throws -> ClientTask {
+        try ClientTask(try await Stream.open(self, "startTask", ["taskId": .string(taskID)], options))
     }
 
     /// Closes the connection; requests in flight fail. A server that the client started gets

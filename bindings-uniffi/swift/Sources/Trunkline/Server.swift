@@ -108,9 +108,9 @@ public final class Server: Sendable {
     /// Notifies clients that the list of a provider has changed. Other lists need no call.
     public func listChanged(_ of: ProviderKind) throws { try Port.shared.notify(handle(), ["listChanged": .string(of.rawValue)]) }
 
-    /// Notifies the client that the user has finished with the page of `elicitUrl` (2025-11-25).
-    public func elicitationComplete(_ elicitationId: String) throws {
-        try Port.shared.notify(handle(), ["elicitationComplete": .string(elicitationId)])
+    /// Notifies the client that the user has finished with the page of `elicitURL` (2025-11-25).
+    public func elicitationComplete(_ elicitationID: String) throws {
+        try Port.shared.notify(handle(), ["elicitationComplete": .string(elicitationID)])
     }
 
     /// Serves over stdin and stdout in the foreground, until stdin ends, SIGINT or SIGTERM arrives,

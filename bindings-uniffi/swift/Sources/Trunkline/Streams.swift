@@ -100,7 +100,7 @@ public final class ClientTask: Sendable {
     public var state: TaskState? { latest.with { $0 } }
 
     /// The id of the task; nil if the server didn't create a task.
-    public var id: String? { state?.taskId }
+    public var id: String? { state?.taskID }
 
     /// The states that follow, until the task ends. States in quick succession may be skipped.
     public var states: Items<TaskState> {

@@ -7,7 +7,7 @@ public struct ClientHandlers: Sendable {
     public var onElicit: (@Sendable (ElicitRequest) async throws -> ElicitResult)?
     /// Handles a server's request that the user open a page. Never open it without the user's
     /// consent.
-    public var onElicitUrl: (@Sendable (ElicitUrlRequest) async throws -> ElicitResult)?
+    public var onElicitURL: (@Sendable (ElicitURLRequest) async throws -> ElicitResult)?
     /// Handles a server's request that the model continue a conversation.
     @available(*, deprecated, message: "since 2026-07-28, call the API of a model provider instead")
     public var onSample: (@Sendable (SampleRequest) async throws -> CreateMessageResult)? {
@@ -29,7 +29,7 @@ public struct ClientHandlers: Sendable {
     public var onAuthorize: (@Sendable (AuthorizeRequest) async throws -> Redirect)?
     /// Takes the user to a login page, for example by showing its URL, instead of opening the
     /// browser on this machine. The library listens for the redirect meanwhile.
-    public var onOpenUrl: (@Sendable (AuthorizeRequest) async throws -> Void)?
+    public var onOpenURL: (@Sendable (AuthorizeRequest) async throws -> Void)?
     /// Returns the access token for a request, instead of the option `token`.
     public var onAccessToken: (@Sendable (TokenRequest) async throws -> Token)?
     /// Returns the user's ID token from the organization's identity provider (grant
@@ -70,9 +70,9 @@ public struct ClientHandlers: Sendable {
 
     public init(
         onElicit: (@Sendable (ElicitRequest) async throws -> ElicitResult)? = nil,
-        onElicitUrl: (@Sendable (ElicitUrlRequest) async throws -> ElicitResult)? = nil,
+        onElicitURL: (@Sendable (ElicitURLRequest) async throws -> ElicitResult)? = nil,
         onAuthorize: (@Sendable (AuthorizeRequest) async throws -> Redirect)? = nil,
-        onOpenUrl: (@Sendable (AuthorizeRequest) async throws -> Void)? = nil,
+        onOpenURL: (@Sendable (AuthorizeRequest) async throws -> Void)? = nil,
         onAccessToken: (@Sendable (TokenRequest) async throws -> Token)? = nil,
         onIdentityToken: (@Sendable (IdentityTokenRequest) async throws -> Token)? = nil,
         onAssertion: (@Sendable (AssertionRequest) async throws -> Token)? = nil,
@@ -87,9 +87,9 @@ public struct ClientHandlers: Sendable {
         onTaskStatus: (@Sendable (TaskState) async -> Void)? = nil
     ) {
         self.onElicit = onElicit
-        self.onElicitUrl = onElicitUrl
+        self.onElicitURL = onElicitURL
         self.onAuthorize = onAuthorize
-        self.onOpenUrl = onOpenUrl
+        self.onOpenURL = onOpenURL
         self.onAccessToken = onAccessToken
         self.onIdentityToken = onIdentityToken
         self.onAssertion = onAssertion
@@ -109,11 +109,11 @@ public struct ClientHandlers: Sendable {
     @_disfavoredOverload
     public init(
         onElicit: (@Sendable (ElicitRequest) async throws -> ElicitResult)? = nil,
-        onElicitUrl: (@Sendable (ElicitUrlRequest) async throws -> ElicitResult)? = nil,
+        onElicitURL: (@Sendable (ElicitURLRequest) async throws -> ElicitResult)? = nil,
         onSample: (@Sendable (SampleRequest) async throws -> CreateMessageResult)? = nil,
         onSampleWithTools: (@Sendable (SampleRequest) async throws -> CreateMessageResult)? = nil,
         onAuthorize: (@Sendable (AuthorizeRequest) async throws -> Redirect)? = nil,
-        onOpenUrl: (@Sendable (AuthorizeRequest) async throws -> Void)? = nil,
+        onOpenURL: (@Sendable (AuthorizeRequest) async throws -> Void)? = nil,
         onAccessToken: (@Sendable (TokenRequest) async throws -> Token)? = nil,
         onIdentityToken: (@Sendable (IdentityTokenRequest) async throws -> Token)? = nil,
         onAssertion: (@Sendable (AssertionRequest) async throws -> Token)? = nil,
@@ -129,11 +129,11 @@ public struct ClientHandlers: Sendable {
         onTaskStatus: (@Sendable (TaskState) async -> Void)? = nil
     ) {
         self.onElicit = onElicit
-        self.onElicitUrl = onElicitUrl
+        self.onElicitURL = onElicitURL
         self.keptSample = onSample
         self.keptSampleWithTools = onSampleWithTools
         self.onAuthorize = onAuthorize
-        self.onOpenUrl = onOpenUrl
+        self.onOpenURL = onOpenURL
         self.onAccessToken = onAccessToken
         self.onIdentityToken = onIdentityToken
         self.onAssertion = onAssertion
@@ -153,13 +153,13 @@ public struct ClientHandlers: Sendable {
     var requestHandlers: [String: HostFunction] {
         var handlers: [String: HostFunction] = [:]
         if let onElicit { handlers["elicit"] = hostFunction(onElicit) }
-        if let onElicitUrl { handlers["elicit_url"] = hostFunction(onElicitUrl) }
+        if let onElicitURL { handlers["elicit_url"] = hostFunction(onElicitURL) }
         if let keptSample { handlers["sample"] = hostFunction(keptSample) }
         if let keptSampleWithTools { handlers["sample_with_tools"] = hostFunction(keptSampleWithTools) }
         if let onAuthorize { handlers["authorize"] = hostFunction(onAuthorize) }
-        if let onOpenUrl {
+        if let onOpenURL {
             handlers["open_url"] = hostFunction { (given: AuthorizeRequest) in
-                try await onOpenUrl(given)
+                try await onOpenURL(given)
                 return JSONObject()
             }
         }

@@ -204,26 +204,26 @@ extension ConnectedClient {
 
     /// Gets the current state of a task (2025-11-25 and later).
     ///
-    /// - Parameter taskId: Id of the task.
+    /// - Parameter taskID: Id of the task.
     /// - Throws: ``TrunklineError``, such as one of the kind `timeout`.
     @discardableResult
     public func getTask(
-        _ taskId: String,
+        _ taskID: String,
         options: RequestOptions = RequestOptions()
     ) async throws -> TaskState {
-        try await send("tasks/get", [("taskId", taskId)], options)
+        try await send("tasks/get", [("taskId", taskID)], options)
     }
 
     /// Cancels a task (2025-11-25 and later). If the task has ended, the server may refuse or
     /// ignore this.
     ///
-    /// - Parameter taskId: Id of the task.
+    /// - Parameter taskID: Id of the task.
     /// - Throws: ``TrunklineError``, such as one of the kind `timeout`.
     public func cancelTask(
-        _ taskId: String,
+        _ taskID: String,
         options: RequestOptions = RequestOptions()
     ) async throws {
-        _ = try await connection.request("tasks/cancel", parameters([("taskId", taskId)]), options)
+        _ = try await connection.request("tasks/cancel", parameters([("taskId", taskID)]), options)
     }
 
     /// Checks that the server is alive.

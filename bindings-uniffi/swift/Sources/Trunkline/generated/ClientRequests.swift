@@ -16,10 +16,10 @@ extension InputRequest {
     ///
     /// - Parameter message: Message to show to the user.
     /// - Parameter url: The page: an https URL without secrets or personal data.
-    /// - Parameter elicitationId: Id of this elicitation in the notification of its completion.
+    /// - Parameter elicitationID: Id of this elicitation in the notification of its completion.
     ///   Default: an unguessable id.
-    public static func elicitUrl(_ message: String, url: String, elicitationId: String? = nil) throws -> InputRequest {
-        InputRequest(method: "elicitation/create", params: try parameters([("mode", "url"), ("message", message), ("url", url), ("elicitationId", elicitationId)]))
+    public static func elicitURL(_ message: String, url: String, elicitationID: String? = nil) throws -> InputRequest {
+        InputRequest(method: "elicitation/create", params: try parameters([("mode", "url"), ("message", message), ("url", url), ("elicitationId", elicitationID)]))
     }
 
     /// Asks the client's model to continue a conversation. The response is a
@@ -63,10 +63,10 @@ extension Context {
 
     /// JSON-RPC id of the request as a string, unique among the requests in flight of its
     /// session.
-    public var requestId: String { described.requestId }
+    public var requestID: String { described.requestID }
 
     /// Id of the session (HTTP up to 2025-11-25); otherwise absent.
-    public var sessionId: String? { described.sessionId }
+    public var sessionID: String? { described.sessionID }
 
     /// Headers of the call's HTTP request, by lowercase name. Multiple values are joined by
     /// commas, those of `cookie` by semicolons. Headers with an access token are omitted if the
@@ -133,11 +133,11 @@ extension Context {
     ///
     /// - Parameter message: Message to show to the user.
     /// - Parameter url: The page: an https URL without secrets or personal data.
-    /// - Parameter elicitationId: Id of this elicitation in the notification of its completion.
+    /// - Parameter elicitationID: Id of this elicitation in the notification of its completion.
     ///   Default: an unguessable id.
     /// - Throws: ``TrunklineError``, such as one of the kind `timeout`.
-    public func elicitUrl(_ message: String, url: String, elicitationId: String? = nil, options: RequestOptions = RequestOptions()) async throws -> ElicitResult {
-        let request = try InputRequest.elicitUrl(message, url: url, elicitationId: elicitationId)
+    public func elicitURL(_ message: String, url: String, elicitationID: String? = nil, options: RequestOptions = RequestOptions()) async throws -> ElicitResult {
+        let request = try InputRequest.elicitURL(message, url: url, elicitationID: elicitationID)
         return try await send(request, options)
     }
 
@@ -194,8 +194,8 @@ struct CallDescription: Decodable, Sendable {
     var method: String = ""
     var name: String = ""
     var revision: String = ""
-    var requestId: String = ""
-    var sessionId: String?
+    var requestID: String = ""
+    var sessionID: String?
     var headers: [String: String] = [:]
     var url: String?
     var remoteAddress: String?
@@ -211,8 +211,8 @@ struct CallDescription: Decodable, Sendable {
         case method
         case name
         case revision
-        case requestId
-        case sessionId
+        case requestID = "requestId"
+        case sessionID = "sessionId"
         case headers
         case url
         case remoteAddress

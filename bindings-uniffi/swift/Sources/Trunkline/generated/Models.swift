@@ -73,7 +73,7 @@ public struct Implementation: Codable, Sendable, Hashable {
     /// Human-readable description of the implementation. From 2025-11-25 on.
     public var description: String? = nil
     /// URL of a page about the implementation. From 2025-11-25 on.
-    public var websiteUrl: String? = nil
+    public var websiteURL: String? = nil
     /// Icons for a user interface. From 2025-11-25 on.
     public var icons: [Icon]? = nil
 
@@ -82,16 +82,16 @@ public struct Implementation: Codable, Sendable, Hashable {
         case title
         case version
         case description
-        case websiteUrl
+        case websiteURL = "websiteUrl"
         case icons
     }
 
-    public init(name: String, version: String, title: String? = nil, description: String? = nil, websiteUrl: String? = nil, icons: [Icon]? = nil) {
+    public init(name: String, version: String, title: String? = nil, description: String? = nil, websiteURL: String? = nil, icons: [Icon]? = nil) {
         self.name = name
         self.title = title
         self.version = version
         self.description = description
-        self.websiteUrl = websiteUrl
+        self.websiteURL = websiteURL
         self.icons = icons
     }
 }
@@ -268,18 +268,18 @@ public struct LoggingLevel: OpenEnum {
 }
 
 /// Binding of tokens to the client's key (RFC 9449).
-public struct DpopPolicy: OpenEnum {
+public struct DPoPPolicy: OpenEnum {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// Bearer tokens only. Bound tokens are refused, because their binding would not be checked.
-    public static let off = DpopPolicy(rawValue: "off")
+    public static let off = DPoPPolicy(rawValue: "off")
 
     /// Both; a bound token needs its proof.
-    public static let optional = DpopPolicy(rawValue: "optional")
+    public static let optional = DPoPPolicy(rawValue: "optional")
 
     /// Bound tokens only.
-    public static let required = DpopPolicy(rawValue: "required")
+    public static let required = DPoPPolicy(rawValue: "required")
 }
 
 /// Where the stderr of a child process goes.
@@ -518,7 +518,7 @@ public struct Identity: Codable, Sendable, Hashable {
     /// The user, or the client if it acts on its own behalf (`sub`).
     public var subject: String? = nil
     /// Client that the token was issued to (`client_id`).
-    public var clientId: String? = nil
+    public var clientID: String? = nil
     /// Authorization server that issued the token (`iss`).
     public var issuer: String? = nil
     /// Scopes that the token grants.
@@ -535,7 +535,7 @@ public struct Identity: Codable, Sendable, Hashable {
 
     enum CodingKeys: String, CodingKey {
         case subject
-        case clientId
+        case clientID = "clientId"
         case issuer
         case scopes
         case expiresAt
@@ -543,9 +543,9 @@ public struct Identity: Codable, Sendable, Hashable {
         case principal
     }
 
-    public init(subject: String? = nil, clientId: String? = nil, issuer: String? = nil, scopes: [String]? = nil, expiresAt: Double? = nil, claims: JSONObject? = nil, principal: String? = nil) {
+    public init(subject: String? = nil, clientID: String? = nil, issuer: String? = nil, scopes: [String]? = nil, expiresAt: Double? = nil, claims: JSONObject? = nil, principal: String? = nil) {
         self.subject = subject
-        self.clientId = clientId
+        self.clientID = clientID
         self.issuer = issuer
         self.scopes = scopes
         self.expiresAt = expiresAt
@@ -1751,7 +1751,7 @@ public struct TaskStatus: OpenEnum {
 /// A task, in the form of the extension; projected for 2025-11-25.
 public struct TaskState: Codable, Sendable, Hashable {
     /// Unguessable id.
-    public var taskId: String
+    public var taskID: String
     /// Status.
     public var status: TaskStatus
     /// Current step of the work, or the reason of its failure.
@@ -1772,7 +1772,7 @@ public struct TaskState: Codable, Sendable, Hashable {
     public var error: JSONObject? = nil
 
     enum CodingKeys: String, CodingKey {
-        case taskId
+        case taskID = "taskId"
         case status
         case statusMessage
         case createdAt
@@ -1784,8 +1784,8 @@ public struct TaskState: Codable, Sendable, Hashable {
         case error
     }
 
-    public init(taskId: String, status: TaskStatus, createdAt: String, lastUpdatedAt: String, statusMessage: String? = nil, ttl: Duration? = nil, pollInterval: Duration? = nil, inputRequests: JSONObject? = nil, result: JSON? = nil, error: JSONObject? = nil) {
-        self.taskId = taskId
+    public init(taskID: String, status: TaskStatus, createdAt: String, lastUpdatedAt: String, statusMessage: String? = nil, ttl: Duration? = nil, pollInterval: Duration? = nil, inputRequests: JSONObject? = nil, result: JSON? = nil, error: JSONObject? = nil) {
+        self.taskID = taskID
         self.status = status
         self.statusMessage = statusMessage
         self.createdAt = createdAt
@@ -2031,7 +2031,7 @@ public struct ToolResultContent: Codable, Sendable, Hashable {
     /// The type, which distinguishes it from others.
     public private(set) var type = "tool_result"
     /// Id of the tool use that this result belongs to.
-    public var toolUseId: String
+    public var toolUseID: String
     /// Content that the tool returned.
     public var content: [ContentBlock] = []
     /// Structured content, as JSON.
@@ -2043,15 +2043,15 @@ public struct ToolResultContent: Codable, Sendable, Hashable {
 
     enum CodingKeys: String, CodingKey {
         case type
-        case toolUseId
+        case toolUseID = "toolUseId"
         case content
         case structuredContent
         case isError
         case meta = "_meta"
     }
 
-    public init(toolUseId: String, content: [ContentBlock] = [], structuredContent: JSON? = nil, isError: Bool = false, meta: JSONObject? = nil) {
-        self.toolUseId = toolUseId
+    public init(toolUseID: String, content: [ContentBlock] = [], structuredContent: JSON? = nil, isError: Bool = false, meta: JSONObject? = nil) {
+        self.toolUseID = toolUseID
         self.content = content
         self.structuredContent = structuredContent
         self.isError = isError
@@ -2060,7 +2060,7 @@ public struct ToolResultContent: Codable, Sendable, Hashable {
 
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
-        toolUseId = try members.decode(String.self, forKey: .toolUseId)
+        toolUseID = try members.decode(String.self, forKey: .toolUseID)
         content = try members.decodeIfPresent([ContentBlock].self, forKey: .content) ?? []
         structuredContent = try members.decodeIfPresent(JSON.self, forKey: .structuredContent)
         isError = try members.decodeIfPresent(Bool.self, forKey: .isError) ?? false
@@ -2285,7 +2285,7 @@ public struct ElicitRequest: Codable, Sendable, Hashable {
 }
 
 /// A URL to open. Data entered there does not pass through the client.
-public struct ElicitUrlRequest: Codable, Sendable, Hashable {
+public struct ElicitURLRequest: Codable, Sendable, Hashable {
     /// `url` From 2025-11-25 on.
     public var mode: String
     /// Message to show to the user.
@@ -2294,7 +2294,7 @@ public struct ElicitUrlRequest: Codable, Sendable, Hashable {
     public var url: String
     /// Id of this elicitation in the notification of its completion. Default: an unguessable id.
     /// 2025-11-25 only.
-    public var elicitationId: String? = nil
+    public var elicitationID: String? = nil
     /// Metadata, by reverse-domain name. Until 2025-11-25.
     public var meta: JSONObject? = nil
     /// The name of the server in its group, if it is in one.
@@ -2304,16 +2304,16 @@ public struct ElicitUrlRequest: Codable, Sendable, Hashable {
         case mode
         case message
         case url
-        case elicitationId
+        case elicitationID = "elicitationId"
         case meta = "_meta"
         case serverName
     }
 
-    public init(mode: String, message: String, url: String, elicitationId: String? = nil, meta: JSONObject? = nil, serverName: String? = nil) {
+    public init(mode: String, message: String, url: String, elicitationID: String? = nil, meta: JSONObject? = nil, serverName: String? = nil) {
         self.mode = mode
         self.message = message
         self.url = url
-        self.elicitationId = elicitationId
+        self.elicitationID = elicitationID
         self.meta = meta
         self.serverName = serverName
     }
@@ -2754,17 +2754,17 @@ public struct ResourceUpdated: Codable, Sendable, Hashable {
 /// A URL elicitation is complete.
 public struct ElicitationComplete: Codable, Sendable, Hashable {
     /// Id of the elicitation, as in its request.
-    public var elicitationId: String
+    public var elicitationID: String
     /// Metadata, by reverse-domain name.
     public var meta: JSONObject? = nil
 
     enum CodingKeys: String, CodingKey {
-        case elicitationId
+        case elicitationID = "elicitationId"
         case meta = "_meta"
     }
 
-    public init(elicitationId: String, meta: JSONObject? = nil) {
-        self.elicitationId = elicitationId
+    public init(elicitationID: String, meta: JSONObject? = nil) {
+        self.elicitationID = elicitationID
         self.meta = meta
     }
 }

@@ -692,7 +692,7 @@ public struct AuthOptions: Codable, Sendable {
     public var implies: [String: [String]]?
     /// Binding of tokens to keys (RFC 9449): off, optional or required. Bound tokens need their
     /// proof wherever they are accepted. Default: `off`.
-    public var dpop: DpopPolicy?
+    public var dpop: DPoPPolicy?
     /// Algorithms allowed for signing proofs. By default, all supported ones. Default:
     /// `["ES256","ES384","ES512","EdDSA","PS256","PS384","PS512","RS256","RS384","RS512"]`.
     public var dpopAlgorithms: [String]?
@@ -706,7 +706,7 @@ public struct AuthOptions: Codable, Sendable {
     public var dpopProofs: Int?
     /// The URL of the endpoint as clients see it, if a proxy changes the path: DPoP proofs
     /// contain it. By default, the origin of the resource with the path of the request.
-    public var publicUrl: String?
+    public var publicURL: String?
     /// Additional members of the metadata document, such as `resource_name` (RFC 9728 section 2),
     /// except those set by other options.
     public var metadata: JSONObject?
@@ -721,7 +721,7 @@ public struct AuthOptions: Codable, Sendable {
     /// metadata (RFC 8414, OpenID Connect Discovery).
     public var jwks: JSONObject?
     /// The URL of the issuer's keys.
-    public var jwksUri: String?
+    public var jwksURI: String?
     /// Algorithms allowed for signing tokens, out of ES256, ES384, ES512, EdDSA, PS256, PS384,
     /// PS512, RS256, RS384 and RS512. By default, all of these. Default:
     /// `["ES256","ES384","ES512","EdDSA","PS256","PS384","PS512","RS256","RS384","RS512"]`.
@@ -742,12 +742,12 @@ public struct AuthOptions: Codable, Sendable {
         case dpopAlgorithms
         case dpopNonce
         case dpopProofs
-        case publicUrl
+        case publicURL = "publicUrl"
         case metadata
         case issuer
         case audience
         case jwks
-        case jwksUri
+        case jwksURI = "jwksUri"
         case algorithms
         case strictType
     }
@@ -758,16 +758,16 @@ public struct AuthOptions: Codable, Sendable {
         scopes: [String]? = nil,
         requiredScopes: [String]? = nil,
         implies: [String: [String]]? = nil,
-        dpop: DpopPolicy? = nil,
+        dpop: DPoPPolicy? = nil,
         dpopAlgorithms: [String]? = nil,
         dpopNonce: JSON? = nil,
         dpopProofs: Int? = nil,
-        publicUrl: String? = nil,
+        publicURL: String? = nil,
         metadata: JSONObject? = nil,
         issuer: OneOrList<String>? = nil,
         audience: OneOrList<String>? = nil,
         jwks: JSONObject? = nil,
-        jwksUri: String? = nil,
+        jwksURI: String? = nil,
         algorithms: [String]? = nil,
         strictType: Bool? = nil
     ) {
@@ -780,12 +780,12 @@ public struct AuthOptions: Codable, Sendable {
         self.dpopAlgorithms = dpopAlgorithms
         self.dpopNonce = dpopNonce
         self.dpopProofs = dpopProofs
-        self.publicUrl = publicUrl
+        self.publicURL = publicURL
         self.metadata = metadata
         self.issuer = issuer
         self.audience = audience
         self.jwks = jwks
-        self.jwksUri = jwksUri
+        self.jwksURI = jwksURI
         self.algorithms = algorithms
         self.strictType = strictType
     }
@@ -890,7 +890,7 @@ public struct OAuthOptions: Codable, Sendable {
     public var clientName: String?
     /// A pre-registered client id. Without one, the client uses its metadata document or
     /// registers itself.
-    public var clientId: String?
+    public var clientID: String?
     /// The client's secret.
     public var clientSecret: String?
     /// The issuer of the authorization server that knows the client, or that the assertion is
@@ -906,14 +906,14 @@ public struct OAuthOptions: Codable, Sendable {
     public var sendResource: Bool?
     /// The https URL of the client's metadata document, used as its id by authorization servers
     /// that support such documents.
-    public var clientMetadataUrl: String?
+    public var clientMetadataURL: String?
     /// The key with which the client authenticates (`private_key_jwt`, RFC 7523): PKCS #8 in PEM.
     /// It belongs to `clientId` or to the metadata document.
     public var privateKey: String?
     /// The algorithm of that key. Default: `"ES256"`.
     public var algorithm: String?
     /// The id of that key, for authorization servers that know several.
-    public var keyId: String?
+    public var keyID: String?
     /// The scopes to request if the server names none. By default, those of its metadata.
     public var scopes: [String]?
     /// Request the scope `offline_access` if the authorization server lists it: some issue
@@ -938,7 +938,7 @@ public struct OAuthOptions: Codable, Sendable {
     /// `http://127.0.0.1:8912/callback`, the client listens there; by default, it listens on a
     /// free port, or the one it registered itself with. If the program receives redirects itself,
     /// the function `authorize` returns them.
-    public var redirectUri: String?
+    public var redirectURI: String?
     /// Maximum time for a login; at most 15 min. Default: 5 min.
     public var loginTimeout: Duration?
     /// Maximum time for one request to an authorization server. Default: 30 s.
@@ -946,7 +946,7 @@ public struct OAuthOptions: Codable, Sendable {
     /// The token endpoint of the organization's identity provider (`enterprise_managed`).
     public var idpTokenEndpoint: String?
     /// The client id at the identity provider.
-    public var idpClientId: String?
+    public var idpClientID: String?
     /// The secret of that client id.
     public var idpClientSecret: String?
     /// The type of the token that the program supplies: by default an ID token, or
@@ -964,25 +964,25 @@ public struct OAuthOptions: Codable, Sendable {
         case token
         case grant
         case clientName
-        case clientId
+        case clientID = "clientId"
         case clientSecret
         case issuer
         case assumePkce
         case sendResource
-        case clientMetadataUrl
+        case clientMetadataURL = "clientMetadataUrl"
         case privateKey
         case algorithm
-        case keyId
+        case keyID = "keyId"
         case scopes
         case offlineAccess
         case authorizationParameters
         case dpop
         case store
-        case redirectUri
+        case redirectURI = "redirectUri"
         case loginTimeout = "loginTimeoutMs"
         case requestTimeout = "requestTimeoutMs"
         case idpTokenEndpoint
-        case idpClientId
+        case idpClientID = "idpClientId"
         case idpClientSecret
         case idpTokenType
         case identityToken
@@ -993,25 +993,25 @@ public struct OAuthOptions: Codable, Sendable {
         token: String? = nil,
         grant: OAuthGrant? = nil,
         clientName: String? = nil,
-        clientId: String? = nil,
+        clientID: String? = nil,
         clientSecret: String? = nil,
         issuer: String? = nil,
         assumePkce: Bool? = nil,
         sendResource: Bool? = nil,
-        clientMetadataUrl: String? = nil,
+        clientMetadataURL: String? = nil,
         privateKey: String? = nil,
         algorithm: String? = nil,
-        keyId: String? = nil,
+        keyID: String? = nil,
         scopes: [String]? = nil,
         offlineAccess: Bool? = nil,
         authorizationParameters: [String: String]? = nil,
         dpop: Bool? = nil,
         store: String? = nil,
-        redirectUri: String? = nil,
+        redirectURI: String? = nil,
         loginTimeout: Duration? = nil,
         requestTimeout: Duration? = nil,
         idpTokenEndpoint: String? = nil,
-        idpClientId: String? = nil,
+        idpClientID: String? = nil,
         idpClientSecret: String? = nil,
         idpTokenType: String? = nil,
         identityToken: String? = nil,
@@ -1020,25 +1020,25 @@ public struct OAuthOptions: Codable, Sendable {
         self.token = token
         self.grant = grant
         self.clientName = clientName
-        self.clientId = clientId
+        self.clientID = clientID
         self.clientSecret = clientSecret
         self.issuer = issuer
         self.assumePkce = assumePkce
         self.sendResource = sendResource
-        self.clientMetadataUrl = clientMetadataUrl
+        self.clientMetadataURL = clientMetadataURL
         self.privateKey = privateKey
         self.algorithm = algorithm
-        self.keyId = keyId
+        self.keyID = keyID
         self.scopes = scopes
         self.offlineAccess = offlineAccess
         self.authorizationParameters = authorizationParameters
         self.dpop = dpop
         self.store = store
-        self.redirectUri = redirectUri
+        self.redirectURI = redirectURI
         self.loginTimeout = loginTimeout
         self.requestTimeout = requestTimeout
         self.idpTokenEndpoint = idpTokenEndpoint
-        self.idpClientId = idpClientId
+        self.idpClientID = idpClientID
         self.idpClientSecret = idpClientSecret
         self.idpTokenType = idpTokenType
         self.identityToken = identityToken
