@@ -18,7 +18,7 @@ use trunkline::{
 };
 
 /// Timeout of one response: far longer than any response takes, so that only a hang exceeds it.
-const PATIENCE: Duration = Duration::from_secs(20);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
 pub const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
 
 /// Drives all endpoints.
@@ -37,7 +37,7 @@ pub struct Answer {
 
 /// Runs work that must not hang.
 pub fn finish<T>(work: impl Future<Output = T>) -> T {
-    RUNTIME.block_on(async { timeout(PATIENCE, work).await.expect("it hangs") })
+    RUNTIME.block_on(async { timeout(RESPONSE_TIMEOUT, work).await.expect("it hangs") })
 }
 
 pub fn server() -> Server {

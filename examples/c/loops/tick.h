@@ -7,14 +7,14 @@
 #include <trunkline.h>
 
 #define TICK_MS 20
-#define MOST_WAITING 16
+#define MAX_WAITING 16
 
-static trunkline_call *waiting_calls[MOST_WAITING];
+static trunkline_call *waiting_calls[MAX_WAITING];
 static size_t waiting_count;
 
 static void wait_for_tick(trunkline_call *call, void *user_data) {
   (void)user_data;
-  if (waiting_count == MOST_WAITING)
+  if (waiting_count == MAX_WAITING)
     trunkline_call_fail_tool(call, TRUNKLINE_STR("Too many calls wait for a tick already."));
   else
     waiting_calls[waiting_count++] = trunkline_call_retain(call);

@@ -20,10 +20,10 @@
 
 #include <trunkline.h>
 
-#define MOST_CONNECTIONS 32
-#define MOST_HEADERS 64
+#define MAX_CONNECTIONS 32
+#define MAX_HEADERS 64
 /* A client that reads nothing for so many seconds is disconnected. */
-#define PATIENCE 60
+#define UNREAD_TIMEOUT_S 60
 
 /* One connection with one request. */
 typedef struct {
@@ -43,7 +43,7 @@ typedef struct {
   trunkline_http_exchange *exchange;
 } connection;
 
-static connection *connections[MOST_CONNECTIONS];
+static connection *connections[MAX_CONNECTIONS];
 static size_t connection_count;
 static trunkline_listener *mounted;
 static trunkline_server *server;
@@ -119,7 +119,7 @@ static void end_response(trunkline_result result, const trunkline_error *error, 
 
 /* Returns whether nothing is left to do for a connection. */
 static bool has_ended(const connection *self) {
-  bool is_stuck = self->unread_length > 0 && time(NULL) - self->unread_since > PATIENCE;
+  bool is_stuck = self->unread_length > 0 && time(NULL) - self->unread_since > UNREAD_TIMEOUT_S;
   return self->is_over || is_stuck || (self->is_complete && self->unread_length == 0);
 }
 
@@ -131,7 +131,7 @@ static void let_go(void *user_data) {
 
 /* Passes a request to the MCP server: its head, and the part of its body that has arrived. */
 static bool begin_request(connection *self, char *body) {
-  trunkline_http_header headers[MOST_HEADERS];
+  trunkline_http_header headers[MAX_HEADERS];
   size_t count = 0, length = (size_t)(self->head + self->length - body);
   char *line = strstr(self->head, "\r\n"), *method = self->head, *target = strchr(method, ' '), *end;
   if (!line || !target || target > line) return false;
@@ -142,7 +142,7 @@ static bool begin_request(connection *self, char *body) {
   for (line += 2; line + 2 < body; line = end + 2) {
     char *colon = strchr(line, ':');
     end = strstr(line, "\r\n");
-    if (!end || !colon || colon > end || count == MOST_HEADERS) return false;
+    if (!end || !colon || colon > end || count == MAX_HEADERS) return false;
     *end = *colon = '\0';
     for (++colon; *colon == ' '; ++colon)
       ;
@@ -203,7 +203,7 @@ static void accept_connection(int listening) {
   int accepted = accept(listening, (struct sockaddr *)&peer, &size);
   connection *self;
   if (accepted < 0) return;
-  self = connection_count < MOST_CONNECTIONS ? (connection *)calloc(1, sizeof *self) : NULL;
+  self = connection_count < MAX_CONNECTIONS ? (connection *)calloc(1, sizeof *self) : NULL;
   if (!self) {
     close(accepted);
     return;
@@ -233,7 +233,7 @@ static int listen_somewhere(void) {
 /* Waits for events, and handles them. */
 static void turn(int listening) {
   trunkline_port *port = trunkline_server_port(server);
-  struct pollfd watched[MOST_CONNECTIONS + 2];
+  struct pollfd watched[MAX_CONNECTIONS + 2];
   size_t index, count = connection_count;
   watched[0].fd = (int)trunkline_port_descriptor(port), watched[0].events = POLLIN;
   watched[1].fd = listening, watched[1].events = POLLIN;

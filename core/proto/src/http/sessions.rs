@@ -11,7 +11,7 @@ use std::{
 pub const ID_BYTES: usize = 24;
 
 /// Maximum lifetime of a session that is never used after it was opened.
-pub const UNUSED: Duration = Duration::from_secs(60);
+pub const UNUSED_SESSION_TTL: Duration = Duration::from_secs(60);
 
 /// Precision of `SessionTurn::last_used`: uses within this time do not reorder the sessions.
 const PRECISION: Duration = Duration::from_millis(100);
@@ -207,7 +207,7 @@ impl<S: Clone> Sessions<S> {
     /// The sessions that have been idle for too long.
     fn idle_at(&self, now: Instant) -> Vec<Arc<str>> {
         let up_to = |was_used, last_used| SessionTurn { was_used, last_used, number: u64::MAX };
-        let unused = now.checked_sub(UNUSED.min(self.bounds.idle));
+        let unused = now.checked_sub(UNUSED_SESSION_TTL.min(self.bounds.idle));
         let unused = unused.into_iter().flat_map(|end| self.order.range(..=up_to(false, end)));
         // Used sessions come after all others.
         let used = now.checked_sub(self.bounds.idle);

@@ -53,7 +53,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    pub(super) const USUAL: Self = Self {
+    pub(super) const DEFAULT: Self = Self {
         values: MAX_VALUES,
         too_many_values: "it has more than 200,000 JSON values",
         reached: MAX_REACHED,

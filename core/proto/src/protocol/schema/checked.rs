@@ -25,7 +25,7 @@ impl Schema {
     /// If the dialect is unknown, a reference cannot be resolved, the schema is invalid in its
     /// dialect, or it is too complex to be safe.
     pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
-        Self::compile_within(&Limits::USUAL, SchemaAuthor::Own, schema)
+        Self::compile_within(&Limits::DEFAULT, SchemaAuthor::Own, schema)
     }
 
     /// Compiles a schema that a peer sent.
@@ -34,7 +34,7 @@ impl Schema {
     ///
     /// As for [`Self::compile`].
     pub fn compile_of_peer(schema: &Value) -> Result<Self, SchemaError> {
-        Self::compile_within(&Limits::USUAL, SchemaAuthor::Peer, schema)
+        Self::compile_within(&Limits::DEFAULT, SchemaAuthor::Peer, schema)
     }
 
     /// Compiles a schema that takes at most a few milliseconds to compile, and to validate with.

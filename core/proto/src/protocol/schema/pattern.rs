@@ -28,7 +28,7 @@ const BACKTRACKING_SIZE: usize = 1_000;
 const RANGES_PER_STATE: usize = 16;
 
 /// The error for a pattern that is too large together with the others.
-pub(super) const NO_ROOM: &str = "its patterns are too large";
+pub(super) const PATTERNS_TOO_LARGE: &str = "its patterns are too large";
 /// The failure of a value that exceeds the budget.
 pub(super) const TOO_LONG: &str = "the patterns of the schema would take too long to match: shorten the strings";
 const WHAT_TO_DO: &str = "shorten the string, or write the pattern without look-around and back-references";
@@ -103,7 +103,7 @@ impl Pattern {
     /// # Errors
     /// If the pattern is malformed, or exceeds `room`; the error says which.
     pub(super) fn compile(text: &str, author: SchemaAuthor, room: &mut usize) -> Result<Self, &'static str> {
-        let mut take = |size| room.checked_sub(size).map(|left| *room = left).ok_or(NO_ROOM);
+        let mut take = |size| room.checked_sub(size).map(|left| *room = left).ok_or(PATTERNS_TOO_LARGE);
         take(text.len())?;
         let text = text.to_owned();
         if let Ok(translated) = jsonschema_regex::to_rust_regex(&text)

@@ -3,7 +3,7 @@
 use super::{
     Invalid, SchemaAuthor, SchemaError,
     bounds::{Limits, NeverFetch, parts},
-    pattern::{Budget, MAX_BACKTRACKS, MAX_TEXT, NO_ROOM, Pattern, TOO_LONG},
+    pattern::{Budget, MAX_BACKTRACKS, MAX_TEXT, PATTERNS_TOO_LARGE, Pattern, TOO_LONG},
 };
 use jsonschema::{Keyword, PatternOptions, ValidationError, Validator};
 use serde_json::{Map, Value};
@@ -74,7 +74,9 @@ impl Patterns {
         if !self.compiled.contains_key(pattern) {
             match Pattern::compile(pattern, self.author, &mut self.room) {
                 Ok(new) => drop(Arc::make_mut(&mut self.compiled).insert(pattern.clone(), Arc::new(new))),
-                Err(problem) if problem == NO_ROOM => return Err(SchemaError::TooComplex(NO_ROOM)),
+                Err(problem) if problem == PATTERNS_TOO_LARGE => {
+                    return Err(SchemaError::TooComplex(PATTERNS_TOO_LARGE));
+                }
                 Err(_) => return Ok(None),
             }
         }

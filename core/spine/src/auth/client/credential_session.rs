@@ -27,8 +27,8 @@ use std::{sync::Arc, time::Duration};
 
 /// How often one request may obtain new credentials (AUC-43).
 const MAX_ROUNDS: usize = 3;
-/// How long scopes that a login did not bring are not requested again.
-const IN_VAIN_FOR: Duration = Duration::from_secs(5 * 60);
+/// How long scopes that a login did not grant are not requested again.
+const DENIED_SCOPES_TTL: Duration = Duration::from_secs(5 * 60);
 
 /// The credentials of one server.
 pub(super) struct CredentialSession {
@@ -396,7 +396,7 @@ impl CredentialSession {
     ) -> Result<(), AuthError> {
         let is_known = |scope: &String| tokens.is_some_and(|tokens| tokens.requested.contains(scope));
         let mut state = self.state.lock();
-        state.in_vain.retain(|(_, at)| now.saturating_sub(*at) < IN_VAIN_FOR.as_secs());
+        state.in_vain.retain(|(_, at)| now.saturating_sub(*at) < DENIED_SCOPES_TTL.as_secs());
         if round > 0 && scopes.iter().all(is_known) {
             state.in_vain.retain(|(earlier, _)| earlier != scopes);
             state.in_vain.push((scopes.to_vec(), now));

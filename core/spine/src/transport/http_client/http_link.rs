@@ -55,7 +55,7 @@ const INITIALIZED_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How many messages without a response are sent concurrently, and how many are waiting, so that a
 /// server that asks much and accepts no answer does not use up this process's connections.
-const MAX_TELLING: usize = 64;
+const MAX_CONCURRENT_SENDS: usize = 64;
 const MAX_WAITING: usize = 4_096;
 
 /// The link. Dropping it ends its tasks.
@@ -122,7 +122,7 @@ impl HttpLink {
             runtime: Handle::current(),
             http_sse: OnceLock::new(),
             renewing: tokio::sync::Mutex::default(),
-            telling: Semaphore::new(MAX_TELLING),
+            telling: Semaphore::new(MAX_CONCURRENT_SENDS),
             session_works: AtomicBool::new(false),
             state: Mutex::default(),
         };

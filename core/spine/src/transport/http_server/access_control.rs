@@ -27,7 +27,7 @@ use std::{
 /// Timeout of a verifier.
 const DEADLINE: Duration = Duration::from_secs(30);
 /// Maximum lifetime of a stream if its token has no expiry.
-const LONGEST_STREAM: Duration = Duration::from_secs(3600);
+const MAX_STREAM_LIFETIME: Duration = Duration::from_secs(3600);
 const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 
 /// The authorization of an endpoint, if it has one.
@@ -185,7 +185,7 @@ impl Caller {
     pub(super) fn lifetime(&self) -> Option<Duration> {
         let known = self.0.as_ref()?;
         let left = known.identity.expires_at.map(|end| end.saturating_add(auth::LEEWAY).saturating_sub(now()));
-        Some(left.map_or(LONGEST_STREAM, Duration::from_secs))
+        Some(left.map_or(MAX_STREAM_LIFETIME, Duration::from_secs))
     }
 
     /// The principal that owns the sessions (SEC-04); `None` without authorization.
@@ -304,7 +304,7 @@ mod tests {
             kept.lock().unwrap().pop().unwrap().complete(Ok(identity));
             asking.await.ok().unwrap().lifetime()
         };
-        assert_eq!(lifetime(None).await, Some(LONGEST_STREAM));
+        assert_eq!(lifetime(None).await, Some(MAX_STREAM_LIFETIME));
         for left in [100, 24 * 3600] {
             let bound = left + auth::LEEWAY;
             // The clock advances between the two.

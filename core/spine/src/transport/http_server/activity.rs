@@ -11,7 +11,7 @@ use tokio::{
 };
 
 /// A connection whose client has not read for this long can be evicted.
-pub(super) const STALLED: Duration = Duration::from_secs(5);
+pub(super) const STALL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Requests and pending writes of a connection. A body only uses the notification of its eviction.
 #[derive(Default)]
@@ -60,7 +60,7 @@ impl Activity {
     /// Returns whether the client has read nothing for a while, although there is something to
     /// read.
     pub(super) fn is_stalled(&self) -> bool {
-        lasts(&self.unwritten_since, STALLED) || self.is_unread_for(STALLED)
+        lasts(&self.unwritten_since, STALL_TIMEOUT) || self.is_unread_for(STALL_TIMEOUT)
     }
 
     /// Over HTTP/2: returns whether the client has read none of its responses for this time.

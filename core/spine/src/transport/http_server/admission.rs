@@ -24,7 +24,7 @@ use tokio::time::{Duration, Instant};
 /// Larger messages are limited per client and leave a reserve for small ones.
 pub(super) const SMALL_BODY: usize = 64 << 10;
 /// The reserve for small messages, or a sixteenth of the total if that is less.
-const ROOM_FOR_SMALL: usize = 16 << 20;
+const SMALL_BODY_RESERVE: usize = 16 << 20;
 /// The memory of a parsed JSON value, which needs two bytes of text.
 const VALUE_BYTES: usize = 72;
 /// Messages with fewer JSON values only count as their text.
@@ -396,7 +396,7 @@ impl Permit {
     /// other, whatever its head.
     fn check(&self, held: usize, own: usize) -> Result<(), Full> {
         let bytes = self.admission.limits.bytes;
-        let reserve = if own <= SMALL_BODY { 0 } else { ROOM_FOR_SMALL.min(bytes / 16) };
+        let reserve = if own <= SMALL_BODY { 0 } else { SMALL_BODY_RESERVE.min(bytes / 16) };
         let full = Full { resource: Resource::Bytes, of_client: false };
         if held <= (bytes - reserve).max(own) { Ok(()) } else { Err(full) }
     }

@@ -272,7 +272,7 @@ async fn stuck(activity: &Activity, longest: Duration) {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{activity::STALLED, admission::AdmissionLimits},
+        super::{activity::STALL_TIMEOUT, admission::AdmissionLimits},
         *,
     };
     use crate::transport::TokioRuntime;
@@ -407,7 +407,7 @@ mod tests {
         let head = String::from_utf8_lossy(&head);
         assert!(head.starts_with("HTTP/1.1 200 OK") && head.contains("connection: close"), "{head}");
         assert_eq!(limit_hit(&connections, address), OF_ADDRESS);
-        sleep(STALLED).await;
+        sleep(STALL_TIMEOUT).await;
         assert_eq!(limit_hit(&connections, address), OF_ALL);
         serving.await.unwrap();
     }
@@ -421,15 +421,15 @@ mod tests {
         let refused = "GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(10_000);
         let (mut reader, mut writer) = tokio::io::split(&mut socket);
         let sends = writer.write_all(refused.as_bytes());
-        assert!(tokio::time::timeout(STALLED * 4 / 5, sends).await.is_err(), "all were answered");
+        assert!(tokio::time::timeout(STALL_TIMEOUT * 4 / 5, sends).await.is_err(), "all were answered");
         // The client reads a little now and then.
         for _ in 0..10 {
             assert_eq!(limit_hit(&connections, None), OF_ALL);
             reader.read_exact(&mut [0; 16 << 10]).await.unwrap();
-            sleep(STALLED * 4 / 5).await;
+            sleep(STALL_TIMEOUT * 4 / 5).await;
             assert!(!serving.is_finished());
         }
-        sleep(STALLED).await;
+        sleep(STALL_TIMEOUT).await;
         assert_eq!(limit_hit(&connections, None), OF_ALL);
         tokio::time::timeout(Duration::from_secs(1), serving).await.unwrap().unwrap();
         assert!(connections.connect(None).is_ok());
@@ -452,11 +452,11 @@ mod tests {
             // The client reads a little now and then.
             for _ in 0..reads {
                 assert!(response.body_mut().frame().await.unwrap().unwrap().is_data());
-                sleep(STALLED * 4 / 5).await;
+                sleep(STALL_TIMEOUT * 4 / 5).await;
                 assert_eq!(limit_hit(&connections, None), OF_ALL);
                 assert!(!serving.is_finished());
             }
-            sleep(STALLED).await;
+            sleep(STALL_TIMEOUT).await;
             assert_eq!(limit_hit(&connections, None), OF_ALL);
             tokio::time::timeout(Duration::from_secs(1), serving).await.unwrap().unwrap();
         }

@@ -9,10 +9,10 @@ use http_body_util::BodyExt;
 use std::{pin::pin, time::Duration};
 use tokio::time::Instant;
 
-/// Maximum pause within a body.
-const PAUSE: Duration = Duration::from_secs(30);
-/// How much of a large body must arrive within each [`WINDOW`]: 4 KiB per second.
-const LEAST: usize = 40 << 10;
+/// Timeout of the next bytes of a body.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
+/// Bytes of a large body that must arrive within each [`WINDOW`]: 4 KiB per second.
+const MIN_WINDOW_BYTES: usize = 40 << 10;
 const WINDOW: Duration = Duration::from_secs(10);
 /// Maximum total time for a body.
 const DEADLINE: Duration = Duration::from_secs(600);
@@ -35,12 +35,12 @@ pub(super) async fn read<B: Body>(body: B, max: usize, permit: &mut Permit) -> R
     loop {
         // A slow large body uses memory that others need.
         if permit.is_large() && now - window >= WINDOW {
-            if within < LEAST {
+            if within < MIN_WINDOW_BYTES {
                 return Err(too_late());
             }
             (window, within) = (now, 0);
         }
-        let frame = match tokio::time::timeout_at(end.min(now + PAUSE), body.frame()).await {
+        let frame = match tokio::time::timeout_at(end.min(now + READ_TIMEOUT), body.frame()).await {
             Ok(Some(Ok(frame))) => frame,
             Ok(Some(Err(_))) => return Err(Rejection::of_http(StatusCode::BAD_REQUEST, "The body ended early")),
             Ok(None) => break,

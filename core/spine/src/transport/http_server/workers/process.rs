@@ -31,7 +31,7 @@ pub(super) const BATCH_SIZE: usize = 256;
 /// Concurrent calls of sweeps must not fill the queue of a store.
 const MAX_SWEEP_CALLS: usize = 16;
 /// Maximum number of streams whose logs are waited for: clients can invent them.
-const AWAITED_STREAMS: usize = 16;
+const MAX_AWAITED_STREAMS: usize = 16;
 /// The account of queued changes of tasks: with results, they can be large, and must not crowd out
 /// other announcements.
 const TASK_ACCOUNT: &str = "tasks";
@@ -108,7 +108,7 @@ impl Workers {
             sessions,
             left: Mutex::default(),
             of_sweeps: Semaphore::new(MAX_SWEEP_CALLS),
-            of_streams: Semaphore::new(AWAITED_STREAMS),
+            of_streams: Semaphore::new(MAX_AWAITED_STREAMS),
             idle: options.session_idle,
             server: server.clone(),
             nowhere: Arc::clone(nowhere),

@@ -3,7 +3,7 @@
 use super::{process::Workers, store_keys, worker_notification::NotificationContent};
 use crate::{
     engine::later,
-    http::sessions::UNUSED,
+    http::sessions::UNUSED_SESSION_TTL,
     on_drop::OnDrop,
     server::{Connection, SharedState},
     store::{Store, StoreError, StoreErrorKind},
@@ -18,10 +18,10 @@ use std::{
 /// Maximum number of retries if other processes change a record at the same time.
 const MAX_TRIES: usize = 100;
 
-/// A record above this size is written with a pause, at this many bytes per millisecond: its client
-/// can make it long, and then change it with each request.
-const LONG: usize = 64 << 10;
-const PACE: usize = 16 << 10;
+/// A record above this size is written with a delay, at this many bytes per millisecond: its client
+/// can make it large, and then change it with each request.
+const LARGE_RECORD: usize = 64 << 10;
+const WRITE_BYTES_PER_MS: usize = 16 << 10;
 
 /// The record of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -66,7 +66,7 @@ impl Workers {
         let Some(state) = connection.shared_state() else { return Ok(None) };
         let opened = self.recent.position();
         let text = encoded(&SessionRecord { owner: owner.map(str::to_owned), opened, state });
-        self.store.put(&store_keys::session(id), &text, UNUSED.min(self.idle)).await?;
+        self.store.put(&store_keys::session(id), &text, UNUSED_SESSION_TTL.min(self.idle)).await?;
         Ok(Some(self.shared(id, opened, text)))
     }
 
@@ -182,8 +182,8 @@ impl SharedSession {
         let key = store_keys::session(&self.id);
         let Workers { store, idle, runtime, .. } = &*self.workers;
         for _ in 0..MAX_TRIES {
-            if text.len() > LONG {
-                let pause = Duration::from_millis((text.len() / PACE) as u64);
+            if text.len() > LARGE_RECORD {
+                let pause = Duration::from_millis((text.len() / WRITE_BYTES_PER_MS) as u64);
                 runtime.sleep_until(later(runtime.now(), pause)).await;
             }
             let mut record = self.workers.read(text)?;
@@ -203,7 +203,7 @@ impl SharedSession {
     pub(crate) fn renew(self: &Arc<Self>) {
         {
             let (now, mut renewed) = (self.workers.runtime.now(), self.renewed.lock());
-            let pace = (self.workers.idle / 4).min(UNUSED / 4);
+            let pace = (self.workers.idle / 4).min(UNUSED_SESSION_TTL / 4);
             if now.saturating_duration_since(*renewed) < pace {
                 return;
             }
