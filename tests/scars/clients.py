@@ -152,7 +152,7 @@ async def stopped(process: int) -> None:
                 await asyncio.sleep(0.01)
 
 
-@row("a server stops to read: the calls of its client, which end after 2 s", 10, "s", waits=True)
+@row("a server stops reading: the calls of its client, which end after 2 s", 10, "s", waits=True)
 async def server_stalled(language: Language) -> float:
     with tempfile.TemporaryDirectory() as folder:
         noted = Path(folder, "family")

@@ -84,7 +84,7 @@ def costly_call(tool: str, arguments: Message) -> bytes:
     return json.dumps(call(1, tool, arguments, **META, x="@")).replace('"@"', values).encode()
 
 
-@row("calls that hold all values: a call of 8 KiB beside them", 1, "s")
+@row("calls that hold all values: a concurrent call of 8 KiB", 1, "s")
 async def held_values(language: Language) -> float:
     async with endpoint(language) as server:
         slow = costly_call("slow", {"ms": 600_000})
@@ -102,7 +102,7 @@ async def held_values(language: Language) -> float:
         return seconds
 
 
-@row("messages of as many values as may be: a call beside them", 1, "s", alone=True)
+@row("messages with the maximum number of values: a concurrent call", 1, "s", alone=True)
 async def allowed_values(language: Language) -> float:
     async with endpoint(language) as server:
         costly = costly_call("echo", {"message": "x"})
@@ -128,7 +128,7 @@ async def _beside(server: Endpoint, attack: Callable[[], Awaitable[object]]) -> 
         await asyncio.gather(attacker, return_exceptions=True)
 
 
-@row("64 uploads that pause: a call beside them", 1, "s", of_core=True)
+@row("64 stalled uploads: a concurrent call", 1, "s", of_core=True)
 async def slow_uploads(language: Language) -> float:
     async with endpoint(language) as server:
 
@@ -143,7 +143,7 @@ async def slow_uploads(language: Language) -> float:
         return await _beside(server, attack)
 
 
-@row("4,200 bodies that stop after their first byte: a call beside them", 1, "s", alone=True, of_core=True)
+@row("4,200 bodies that stop after their first byte: a concurrent call", 1, "s", alone=True, of_core=True)
 async def stopped_bodies(language: Language) -> float:
     async with endpoint(language) as server:
 
@@ -162,7 +162,7 @@ async def stopped_bodies(language: Language) -> float:
         return slowest
 
 
-@row("500 connections that send nothing: a call beside them", 1, "s", of_core=True)
+@row("500 connections that send nothing: a concurrent call", 1, "s", of_core=True)
 async def silent_connections(language: Language) -> float:
     async with endpoint(language) as server:
 
@@ -174,7 +174,7 @@ async def silent_connections(language: Language) -> float:
         return await _beside(server, attack)
 
 
-@row("sessions that nobody uses: memory of each", 4, "KiB", alone=True)
+@row("unused sessions: memory of each", 4, "KiB", alone=True)
 async def abandoned_sessions(language: Language) -> float:
     # More than the maximum: in one language in the short form, in all in the long form.
     count = 100_000 if LONG_FORM else 12_000 if language.name == "rust" else 3000
@@ -192,7 +192,7 @@ async def abandoned_sessions(language: Language) -> float:
         return (server.memory() - before) / 1024 / min(count, MAX_SESSIONS)
 
 
-@row("20 answers of 64 KiB that nobody reads: memory", 32, "MiB more")
+@row("20 unread responses of 64 KiB: memory", 32, "MiB more")
 async def slow_readers(language: Language) -> float:
     async with endpoint(language) as server:
         message = "x" * (64 << 10)
@@ -306,7 +306,7 @@ async def open_session(server: Endpoint) -> str:
         writer.close()
 
 
-@row("streams of sessions that nothing happens on: memory of each", 24, "KiB", alone=True, untimed=True)
+@row("idle streams of sessions: memory of each", 24, "KiB", alone=True, untimed=True)
 async def idle_streams(language: Language) -> float:
     # 16 KiB for the two buffers of its connection: hyper's minimum.
     count = 800

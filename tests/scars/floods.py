@@ -100,28 +100,28 @@ async def slowdown(language: Language, kind: str) -> float:
         return min(times, MAX_SLOWDOWN) if median <= floor() else times
 
 
-@row("a flood of progress that nobody reads: calls beside it", MAX_SLOWDOWN, "times as long", alone=True)
+@row("a flood of unread progress: concurrent calls", MAX_SLOWDOWN, "times as long", alone=True)
 async def progress_that_nobody_reads(language: Language) -> float:
     return await slowdown(language, "unread")
 
 
-@row("a flood of progress that is read: calls beside it", MAX_SLOWDOWN, "times as long", alone=True)
+@row("a flood of progress: concurrent calls", MAX_SLOWDOWN, "times as long", alone=True)
 async def progress_that_is_read(language: Language) -> float:
     return await slowdown(language, "progress")
 
 
-@row("a flood of progress without a pause: calls beside it", MAX_LATENCY, "s", alone=True)
+@row("a flood of progress without a pause: concurrent calls", MAX_LATENCY, "s", alone=True)
 async def progress_without_a_pause(language: Language) -> float:
     async with endpoint(language) as server:
         await calls(server)
         return statistics.median([seconds for _ in range(ROUNDS) for seconds in await beside(server, "steady")])
 
 
-@row("a flood of log messages: calls beside it", MAX_SLOWDOWN, "times as long", alone=True)
+@row("a flood of log messages: concurrent calls", MAX_SLOWDOWN, "times as long", alone=True)
 async def log_messages(language: Language) -> float:
     return await slowdown(language, "log")
 
 
-@row("a storm of calls that are cancelled: calls beside it", MAX_SLOWDOWN, "times as long", alone=True)
+@row("a storm of cancelled calls: other calls", MAX_SLOWDOWN, "times as long", alone=True)
 async def cancelled_calls(language: Language) -> float:
     return await slowdown(language, "cancel")

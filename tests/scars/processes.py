@@ -44,7 +44,7 @@ async def cluster(language: Language) -> float:
     return await printed(*beside(language, "client_cluster.mjs"))
 
 
-@row("a copy of the library is opened, used and closed beside another", 10, "s", languages=("c",))
+@row("a second copy of the library is opened, used and closed", 10, "s", languages=("c",))
 async def copies_of_the_library(language: Language) -> float:
     (library,) = Path(language.client[0]).parent.glob("libtrunkline.so.*")
     with tempfile.TemporaryDirectory() as folder:

@@ -132,7 +132,7 @@ PLACES = ("error", "toolError", "progress", "log", "question", "result")
 
 
 @row(
-    "halves of characters in what handlers throw, report, ask and return: a bystander's slowest call",
+    "unpaired surrogates in what handlers throw, report, ask and return: a bystander's slowest call",
     MAX_CALL_TIME,
     "s",
     alone=True,

@@ -158,7 +158,7 @@ def planned(result: Message) -> None:
     assert result["content"][0]["text"] == "4 go to Oslo", result
 
 
-@row("four workers with Redis, one by chance for each request: wrong answers", 0, "answers", untimed=True, of_core=True)
+@row("four workers with Redis, each request to a random one: wrong responses", 0, "answers", untimed=True, of_core=True)
 async def workers_with_redis(language: Language) -> float:
     async with stores.redis() as redis, crew(language, redis.url, WORKERS) as workers:
         assert await every_feature(workers) > 0
@@ -166,7 +166,7 @@ async def workers_with_redis(language: Language) -> float:
 
 
 @row(
-    "two workers with Redis over TLS, one by chance for each request: wrong answers",
+    "two workers with Redis over TLS, each request to a random one: wrong responses",
     0,
     "answers",
     untimed=True,
@@ -183,7 +183,7 @@ async def workers_with_tls(language: Language) -> float:
 
 
 @row(
-    "two workers with a SQLite file, one by chance for each request: wrong answers",
+    "two workers with a SQLite file, each request to a random one: wrong responses",
     0,
     "answers",
     untimed=True,
@@ -195,7 +195,7 @@ async def workers_with_sqlite(language: Language) -> float:
         return 0
 
 
-@row("a worker with a store of its process: wrong answers", 0, "answers", untimed=True)
+@row("a worker with an in-process store: wrong responses", 0, "answers", untimed=True)
 async def worker_with_memory(language: Language) -> float:
     async with crew(language, "memory:", 1) as workers:
         assert await every_feature(workers) > 0
@@ -368,7 +368,7 @@ async def redis_restarted(language: Language) -> float:
         return slowest
 
 
-@row("a Redis that is not there: seconds until a client is refused", MAX_REFUSAL_TIME, "s", waits=True, of_core=True)
+@row("Redis is unreachable: seconds until a client is refused", MAX_REFUSAL_TIME, "s", waits=True, of_core=True)
 async def redis_missing(language: Language) -> float:
     async with crew(language, f"redis://user:secret@127.0.0.1:{stores.free_port()}", 1) as workers:
         slowest = 0.0
