@@ -12,6 +12,9 @@ Measure = Callable[[Language], Awaitable[float]]
 # The argument of the long form, with more of everything.
 LONG = "--long"
 LONG_FORM = LONG in sys.argv
+# The argument for changes of packages, which cannot break what only the core takes part in.
+PACKAGES = "--packages"
+IS_OF_PACKAGES = PACKAGES in sys.argv
 
 LANGUAGES = ("rust", "python", "node", "c", "go", "kotlin", "java", "ruby", "swift")
 # In the short form, this many languages measure a row with a time.
@@ -72,6 +75,8 @@ class Row:
 
     def names(self, turn: int | None) -> list[str]:
         """The languages of this row; with a turn, those of the turn."""
+        if self.of_core and IS_OF_PACKAGES:
+            return []
         names = [name for name in self.languages if not self.mounted or FRAMEWORKS[name]]
         if turn is None:
             return names

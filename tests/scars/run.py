@@ -1,8 +1,9 @@
 """The scars: troubles, each with a bar and the figure of each language.
 
-run.py [--long] [--timed | --untimed] [--turn N] [--only WORD]... REPORT LANGUAGE SERVER... +
-CLIENT... -- LANGUAGE ... writes a report as JSON and prints a line for each figure; the exit status
-is 1 if one is above its bar. With a turn, rows with a time are measured in some of the languages.
+run.py [--long] [--packages] [--timed | --untimed] [--turn N] [--only WORD]... REPORT LANGUAGE
+SERVER... + CLIENT... -- LANGUAGE ... writes a report as JSON and prints a line for each figure; the
+exit status is 1 if one is above its bar. With a turn, rows with a time are measured in some of the
+languages; with --packages, those that only the core takes part in are left out.
 """
 
 import asyncio
@@ -94,8 +95,9 @@ def check_turns() -> None:
 def main(words: list[str]) -> int:
     assert clients and crowd and endings and exits and floods and half_open and hostile and processes
     assert untrusted and workers
-    if row.LONG_FORM:
-        words.remove(row.LONG)
+    for option in (row.LONG, row.PACKAGES):
+        if option in words:
+            words.remove(option)
     for option, is_untimed in (("--timed", False), ("--untimed", True)):
         if option in words:
             words.remove(option)

@@ -4,6 +4,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::language::Language;
 
+#[derive(Clone)]
 pub(crate) struct Options {
     pub(crate) languages: Vec<Language>,
     /// Keeps only items with one of these strings in their name; empty for all.

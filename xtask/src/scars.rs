@@ -46,6 +46,7 @@ pub(crate) fn check(workspace: &Workspace, selection: &Selection, are_timed: boo
     let mut options = vec![option.to_owned()];
     if let Length::Short { turn } = selection.length() {
         options.extend(["--turn".to_owned(), turn.to_string()]);
+        options.extend(selection.is_of_packages().then(|| "--packages".to_owned()));
     }
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
     let mut count = measure(workspace, &selection.languages, report, &options)?;

@@ -34,7 +34,7 @@ type Job<'a> = (&'a Suite, &'a Scenario, Language);
 /// of these strings in their name; empty for all.
 pub(super) fn clients(workspace: &Workspace, languages: &[Language], only: &[String]) -> Result<Count> {
     let suites = chosen(workspace, Role::Client, only)?;
-    run_jobs(workspace, languages, Length::Long, &suites)
+    run_jobs(workspace, languages, Length::Long, &suites, |_, _| true)
 }
 
 /// Runs both runners for the test command. With `timed`, only the scenario that measures a wait,
@@ -47,7 +47,8 @@ pub(crate) fn passed_clients(workspace: &Workspace, selection: &Selection, timed
     suites.retain(|suite| !suite.scenarios.is_empty());
     // The runner checks each message of the client, and its servers send invalid ones on purpose.
     let workspace = Workspace { records: None, ..workspace.clone() };
-    run_jobs(&workspace, &selection.languages, selection.length(), &suites)
+    let is_run = |number, language| is_run(number, selection.half(language), selection.length());
+    run_jobs(&workspace, &selection.languages, selection.length(), &suites, is_run)
 }
 
 /// Returns whether a scenario is run with a language.
@@ -58,11 +59,18 @@ fn is_run(scenario: usize, half: Option<usize>, length: Length) -> bool {
     }
 }
 
-fn run_jobs(workspace: &Workspace, languages: &[Language], length: Length, suites: &[Suite]) -> Result<Count> {
-    let start = Instant::now();
+/// Runs the scenarios, by their number, with those languages for which `is_run` says so.
+fn run_jobs(
+    workspace: &Workspace,
+    languages: &[Language],
+    length: Length,
+    suites: &[Suite],
+    is_run: impl Fn(usize, Language) -> bool,
+) -> Result<Count> {
+    let (start, is_run) = (Instant::now(), &is_run);
     let each = suites.iter().flat_map(|suite| suite.scenarios.iter().map(move |scenario| (suite, scenario)));
     let all = each.enumerate().flat_map(|(number, (suite, scenario))| {
-        let languages = languages.iter().filter(move |language| is_run(number, language.half, length));
+        let languages = languages.iter().filter(move |language| is_run(number, **language));
         languages.map(move |language| (suite, scenario, *language))
     });
     let (timed, rest): (Vec<Job<'_>>, Vec<Job<'_>>) = all.partition(|(_, scenario, _)| scenario.name == TIMED_SCENARIO);

@@ -51,9 +51,9 @@ pub(crate) struct Entry {
     /// Its own steps of `cargo xtask test`; those of all languages are in `test/steps.rs`.
     pub(crate) steps: &'static [Step],
 
-    /// Prefixes of paths whose change breaks no other language but those that have them, too. Any
-    /// other path can break all languages.
-    pub(crate) folders: &'static [&'static str],
+    /// The folders of the package, and of the native code that it runs on: prefixes of paths. Its
+    /// programs are found by its name.
+    pub(crate) folders: &'static [&'static [&'static str]],
     /// Set if another language shares its native code. The short form of the tests then plays only
     /// a share of the conversations over stdio, and a half of the conformance scenarios: of two
     /// languages that are alike, one has this half, and the other one the other.
@@ -95,6 +95,16 @@ pub(crate) enum Snippets {
     Together(fn(&Workspace) -> Result<Command>),
     /// One process per program.
     Alone(fn(&Workspace, source: &Path) -> Result<Command>),
+}
+
+/// A part of the files of a language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Package,
+    Fixtures,
+    Examples,
+    Snippets,
+    Benches,
 }
 
 #[derive(Clone, Copy)]
@@ -178,10 +188,36 @@ impl Language {
         fitting().find(|language| folder == language.name).or_else(|| fitting().next())
     }
 
-    /// Returns whether a change of one of the paths can break it.
-    pub(crate) fn is_touched(self, paths: &[String]) -> bool {
-        let is_in = |path: &str, language: Self| language.folders.iter().any(|folder| path.starts_with(folder));
-        paths.iter().any(|path| is_in(path, self) || !Self::known().any(|language| is_in(path, language)))
+    /// Returns whether a file belongs to a part of the language. Paths are relative to the root.
+    pub(crate) fn has(self, part: Part, path: &str) -> bool {
+        let is_in = |folder: &str| {
+            let rest = path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
+            rest.and_then(|rest| rest.strip_prefix(self.name)).is_some_and(|rest| rest.starts_with('/'))
+        };
+        match part {
+            Part::Package => {
+                self.folders.iter().copied().flatten().any(|folder| path.starts_with(folder))
+                    || path == format!("xtask/src/language/{}.rs", self.name)
+            }
+            Part::Fixtures => is_in("tests/fixtures"),
+            Part::Benches => is_in("benches"),
+            // Files without a language belong to all, here and among the snippets.
+            Part::Examples => match path.strip_prefix("examples/") {
+                Some(file) if file.starts_with("deployment/") => file == format!("deployment/{}.Dockerfile", self.name),
+                Some(file) => {
+                    let folder = file.split('/').next().unwrap_or_default();
+                    let owner = Self::known().find(|language| language.name == folder);
+                    owner.or_else(|| Self::of_example(Path::new(path))).is_none_or(|owner| owner == self)
+                }
+                None => false,
+            },
+            Part::Snippets => {
+                let ending = path.strip_prefix("docs/snippets/").and_then(|name| Some(name.rsplit_once('.')?.1));
+                ending.is_some_and(|ending| {
+                    ending == self.snippet_ending || Self::known().all(|other| ending != other.snippet_ending)
+                })
+            }
+        }
     }
 
     pub(crate) fn server(self, workspace: &Workspace) -> PathBuf {

@@ -15,12 +15,11 @@ use crate::test::results::of_junit;
 use crate::test::{Count, Selection, suites};
 use crate::workspace::Workspace;
 
-pub(super) const SOURCES: &[&str] =
-    &["bindings-node/", "tests/fixtures/node/", "tests/npm/", "benches/node/", "examples/node/"];
 pub(super) const TESTS: [&str; 5] = [".test.mjs", ".test.cjs", ".test.js", ".test.ts", ".test.mts"];
 
-/// Tests mostly wait for the processes that they start.
+/// Tests mostly wait for the processes that they start. Usually, other suites run at the same time.
 const FILES_AT_ONCE: usize = 2;
+const FILES_AT_ONCE_ALONE: usize = 4;
 
 /// Runs the compiled JavaScript of a TypeScript program.
 pub(super) fn start(workspace: &Workspace, source: &Path) -> Result<Command> {
@@ -47,20 +46,25 @@ pub(super) fn lint(workspace: &Workspace, _: &Selection) -> Result<Count> {
     one(npm)
 }
 
-pub(super) fn tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
-    node_test(workspace, Path::new("node"), suites::TIMEOUT)
+pub(super) fn tests(workspace: &Workspace, selection: &Selection) -> Result<Count> {
+    let at_once = if selection.is_of_packages() { FILES_AT_ONCE_ALONE } else { FILES_AT_ONCE };
+    run_tests(workspace, Path::new("node"), suites::TIMEOUT, at_once)
 }
 
 /// Runs the tests with an interpreter. Files are listed individually, because Node versions treat
 /// directory arguments differently.
 pub(crate) fn node_test(workspace: &Workspace, node: &Path, deadline: Duration) -> Result<Count> {
+    run_tests(workspace, node, deadline, FILES_AT_ONCE)
+}
+
+fn run_tests(workspace: &Workspace, node: &Path, deadline: Duration, at_once: usize) -> Result<Count> {
     system::redis_server()?;
     let report = suites::junit(workspace, "node")?;
     let folder = workspace.path(node::PACKAGE);
     let is_test = |file: &PathBuf| TESTS.iter().any(|ending| file.to_string_lossy().ends_with(ending));
     let mut node = workspace.command(node);
     node.current_dir(&folder).args(["--test", "--test-reporter=spec", "--test-reporter-destination=stdout"]);
-    node.arg(format!("--test-concurrency={FILES_AT_ONCE}"))
+    node.arg(format!("--test-concurrency={at_once}"))
         .arg("--test-reporter=junit")
         .arg(format!("--test-reporter-destination={}", report.display()));
     node.args(files_under(&folder.join("test"))?.into_iter().filter(is_test));

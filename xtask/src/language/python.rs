@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::Result;
 
 use crate::build::{python, system};
 use crate::process::run;
 use crate::test::lint::one;
+use crate::test::reads::{self, Reads};
 use crate::test::results::of_junit;
 use crate::test::{Count, Selection, suites};
 use crate::workspace::Workspace;
@@ -23,10 +25,12 @@ const OTHER_FOLDERS: [&str; 7] = [
     "docs/snippets",
     "benches",
 ];
-pub(super) const SOURCES: &[&str] = &["bindings-python/", "tests/", "examples/python/", "docs/snippets/", "benches/"];
+/// Of ruff.
+pub(super) const SOURCES: &[Reads] = &[reads::PACKAGE, Reads::Form("", ".py")];
 
-/// Tests mostly wait for the processes that they start.
-const TESTS_AT_ONCE: &str = "2";
+/// Tests mostly wait for the processes that they start. Usually, other suites run at the same time.
+const TESTS_AT_ONCE: usize = 2;
+const TESTS_AT_ONCE_ALONE: usize = 4;
 
 pub(super) fn interpreter(workspace: &Workspace) -> PathBuf {
     workspace.venv_program(python::VENV, "python")
@@ -85,16 +89,21 @@ pub(super) fn types(workspace: &Workspace, _: &Selection) -> Result<Count> {
     Ok(one(sources)?.and(one(public)?))
 }
 
-pub(super) fn tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
-    pytest(workspace, &interpreter(workspace), suites::TIMEOUT)
+pub(super) fn tests(workspace: &Workspace, selection: &Selection) -> Result<Count> {
+    let at_once = if selection.is_of_packages() { TESTS_AT_ONCE_ALONE } else { TESTS_AT_ONCE };
+    run_tests(workspace, &interpreter(workspace), suites::TIMEOUT, at_once)
 }
 
 /// Runs the tests with an interpreter.
-pub(crate) fn pytest(workspace: &Workspace, python: &Path, deadline: std::time::Duration) -> Result<Count> {
+pub(crate) fn pytest(workspace: &Workspace, python: &Path, deadline: Duration) -> Result<Count> {
+    run_tests(workspace, python, deadline, TESTS_AT_ONCE)
+}
+
+fn run_tests(workspace: &Workspace, python: &Path, deadline: Duration, at_once: usize) -> Result<Count> {
     system::redis_server()?;
     let report = suites::junit(workspace, "python")?;
     let mut pytest = workspace.command(python);
     pytest.current_dir(workspace.path(PACKAGE)).args(["-m", "pytest", "--color=no", "--junitxml"]).arg(&report);
-    pytest.args(["--numprocesses", TESTS_AT_ONCE, "--dist", "worksteal"]);
+    pytest.args(["--numprocesses", &at_once.to_string(), "--dist", "worksteal"]);
     Ok(of_junit(&run(pytest, deadline)?, &report))
 }

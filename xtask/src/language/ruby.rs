@@ -18,7 +18,7 @@ pub(super) const LIBRARY: &str = "bindings-uniffi/ruby/lib";
 
 /// A `ruby` with the gem in its load path.
 const PROGRAMS: &str = "tests/fixtures/ruby/bin";
-pub(super) const SOURCES: [&str; 6] =
+const SOURCES: [&str; 6] =
     [PACKAGE, "tests/fixtures/ruby", "tests/scars", "docs/snippets", "examples/ruby", "benches/ruby"];
 
 /// Loads all tests into one process.

@@ -50,17 +50,21 @@ pub(super) fn clippy(workspace: &Workspace, _: &Selection) -> Result<Count> {
     Ok(silent(programs)?.and(silent(xtask)?))
 }
 
-/// Tests the workspace members, then xtask itself (build/rust.rs explains why it is separate).
+/// Tests the workspace members, or those in C alone.
 pub(super) fn tests(workspace: &Workspace, selection: &Selection) -> Result<Count> {
     system::redis_server()?;
     let mut members = test_command(workspace);
     if !selection.languages.iter().any(|language| language.name == "rust") {
         members.args(["--test", "c"]);
-        return Ok(of_cargo(&run(members, suites::TIMEOUT)?));
     }
+    Ok(of_cargo(&run(members, suites::TIMEOUT)?))
+}
+
+/// Separate, as in the builds (build/rust.rs).
+pub(super) fn xtask_tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut own = cargo(workspace);
     own.args(["test", "--package", "xtask"]);
-    Ok(of_cargo(&run(members, suites::TIMEOUT)?).and(of_cargo(&run(own, suites::TIMEOUT)?)))
+    Ok(of_cargo(&run(own, suites::TIMEOUT)?))
 }
 
 pub(super) fn test_command(workspace: &Workspace) -> Command {

@@ -7,7 +7,13 @@ use crate::bench::builds;
 use crate::build::{self, system};
 use crate::go_modules;
 use crate::requirements::TestSyntax;
-use crate::test::{Step, Turn, circles, dependencies, features, reads, sanitized, sizes, suites};
+use crate::test::reads::Reads::{Core, Form, Path, Tables};
+use crate::test::reads::{ALL_RUST, BENCHES, EXAMPLES, FIXTURES, LOGINS, PACKAGE, SNIPPETS};
+use crate::test::{Step, Turn, circles, dependencies, features, sanitized, sizes, suites};
+
+/// The native crate of Kotlin, Java, Ruby and Swift.
+const UNIFFI: &[&str] =
+    &["bindings-uniffi/Cargo.toml", "bindings-uniffi/bindgen/", "bindings-uniffi/build.rs", "bindings-uniffi/native/"];
 
 /// The defaults of an entry.
 const PLAIN: Entry = Entry {
@@ -65,21 +71,65 @@ pub(super) static RUST: Entry = Entry {
         test: |line, marked| line.strip_prefix("async ").unwrap_or(line).strip_prefix("fn ").filter(|_| marked),
     },
     steps: &[
-        Step::new(Turn::Early, "rust format", reads::RUST, rust::format),
-        Step::new(Turn::Cargo, "rust clippy", reads::RUST, rust::clippy),
-        Step::new(Turn::Early, "import circles", reads::RUST, circles::check),
+        Step::new(Turn::Early, "rust format", &[ALL_RUST, Path("rustfmt.toml")], rust::format),
+        Step::new(
+            Turn::Cargo,
+            "rust clippy",
+            &[ALL_RUST, Form("", "/Cargo.toml"), Form("", "clippy.toml"), Core],
+            rust::clippy,
+        ),
+        Step::new(Turn::Early, "import circles", &[ALL_RUST, Path("xtask/src/test/circles/")], circles::check),
         Step::new(
             Turn::Early,
             "dependencies",
-            &["deny.toml", "core/LICENSE", "core/proto/LICENSE", "docs/dependencies.md"],
+            &[Path("docs/dependencies.md"), Path("LICENSE"), Core, Path("xtask/src/test/dependencies.rs")],
             dependencies::check,
         ),
-        Step::new(Turn::Cargo, rust::TESTS, reads::RUST, rust::tests),
-        Step::new(Turn::Cargo, "rust doc", reads::RUST, rust::doc).long(),
-        Step::new(Turn::Cargo, "cargo features", reads::RUST, features::check).long(),
-        Step::new(Turn::Last, "models of the waist", &["core/bridge/"], suites::models_of_the_waist).long(),
+        Step::new(
+            Turn::Cargo,
+            rust::TESTS,
+            &[
+                Path("core/"),
+                PACKAGE,
+                FIXTURES,
+                Tables,
+                Path("docs/extensions.md"),
+                Path("docs/schema.md"),
+                Path("tests/vectors/"),
+                Path("tests/wire/"),
+            ],
+            rust::tests,
+        ),
+        Step::new(
+            Turn::Cargo,
+            "xtask tests",
+            &[
+                PACKAGE,
+                Form("xtask/", ""),
+                Path("docs/snippets/tools."),
+                Path("tests/matrix/"),
+                Path("tests/requirements/"),
+                Path("xtask/src/bench/"),
+            ],
+            rust::xtask_tests,
+        ),
+        Step::new(Turn::Cargo, "rust doc", &[Path("core/"), Path("xtask/src/test/rust_docs.rs")], rust::doc).long(),
+        Step::new(
+            Turn::Cargo,
+            "cargo features",
+            &[
+                Path("core/"),
+                Path("bindings-c/"),
+                Path("bindings-uniffi/native/"),
+                Path("bindings-uniffi/Cargo.toml"),
+                Path("clippy.toml"),
+                Path("xtask/src/test/features.rs"),
+            ],
+            features::check,
+        )
+        .long(),
+        Step::new(Turn::Last, "models of the waist", &[Path("core/bridge/")], suites::models_of_the_waist).long(),
     ],
-    folders: &["tests/fixtures/rust/", "examples/rust/"],
     bench: builds::our_rust,
     program: |workspace, name, _| vec![workspace.built(name)],
     start: rust::start,
@@ -110,12 +160,17 @@ pub(super) static PYTHON: Entry = Entry {
     steps: &[
         Step::new(Turn::Early, "python format", python::SOURCES, python::format),
         Step::new(Turn::Early, "python lint", python::SOURCES, python::lint),
-        Step::new(Turn::Beside, "python tests", &["core/", "bindings-python/", "tests/fixtures/"], python::tests),
-        Step::new(Turn::Beside, "python types", python::SOURCES, python::types),
-        Step::new(Turn::Last, "python under the address sanitizer", &["core/", "bindings-python/"], sanitized::python)
-            .long(),
+        Step::new(Turn::Beside, "python tests", &[Core, PACKAGE, FIXTURES, EXAMPLES, Tables], python::tests),
+        Step::new(Turn::Beside, "python types", &[PACKAGE, FIXTURES, EXAMPLES, SNIPPETS, BENCHES], python::types),
+        Step::new(
+            Turn::Last,
+            "python under the address sanitizer",
+            &[Core, PACKAGE, Path("xtask/src/test/sanitized.rs")],
+            sanitized::python,
+        )
+        .long(),
     ],
-    folders: &["bindings-python/", "tests/fixtures/python/", "examples/python/"],
+    folders: &[&["bindings-python/"]],
     starts_slowly: true,
     build: build::python::build,
     install_tools: build::python::install_tools,
@@ -152,19 +207,28 @@ pub(super) static NODE: Entry = Entry {
         ..WHOLE_FILES
     },
     steps: &[
-        Step::new(Turn::Beside, "node tests", &["core/", "bindings-node/", "tests/fixtures/"], node::tests),
-        Step::new(Turn::Beside, "node lint and types", node::SOURCES, node::lint),
+        Step::new(Turn::Beside, "node tests", &[Core, PACKAGE, FIXTURES, EXAMPLES, Tables], node::tests),
+        Step::new(
+            Turn::Beside,
+            "node lint and types",
+            &[PACKAGE, FIXTURES, EXAMPLES, BENCHES, Path("tests/npm/")],
+            node::lint,
+        ),
         // The server and the authorization server are Node programs.
-        Step::new(Turn::Beside, "authorization server", reads::LOGINS, suites::authorization),
-        Step::new(Turn::Beside, "authorization server in a browser", reads::LOGINS, suites::authorization_in_browser)
-            .long(),
-        Step::new(Turn::Beside, "keycloak", reads::LOGINS, suites::authorization_at_keycloak).long(),
-        Step::new(Turn::Beside, "other authorization servers", reads::LOGINS, suites::other_authorization_servers)
-            .long(),
-        Step::new(Turn::Beside, "npm package", &["core/", "bindings-node/", "tests/npm/"], suites::npm).long(),
-        Step::new(Turn::Last, "node under the address sanitizer", &["core/", "bindings-node/"], sanitized::node).long(),
+        Step::each(Turn::Beside, "authorization server", LOGINS, suites::authorization),
+        Step::each(Turn::Beside, "authorization server in a browser", LOGINS, suites::authorization_in_browser).long(),
+        Step::each(Turn::Beside, "keycloak", LOGINS, suites::authorization_at_keycloak).long(),
+        Step::each(Turn::Beside, "other authorization servers", LOGINS, suites::other_authorization_servers).long(),
+        Step::new(Turn::Beside, "npm package", &[Core, PACKAGE, Path("tests/npm/")], suites::npm).long(),
+        Step::new(
+            Turn::Last,
+            "node under the address sanitizer",
+            &[Core, PACKAGE, Path("xtask/src/test/sanitized.rs")],
+            sanitized::node,
+        )
+        .long(),
     ],
-    folders: &["bindings-node/", "tests/npm/", "tests/fixtures/node/", "examples/node/"],
+    folders: &[&["bindings-node/"]],
     starts_slowly: true,
     build: build::node::build,
     install_tools: |workspace| build::node::install(workspace, build::node::PACKAGE),
@@ -193,12 +257,29 @@ pub(super) static C: Entry = Entry {
         ..WHOLE_FILES
     },
     steps: &[
-        Step::new(Turn::Cargo, rust::TESTS, reads::RUST, rust::tests),
-        Step::new(Turn::Last, "c under valgrind", &["core/", "bindings-c/", "examples/c/"], c::under_valgrind).long(),
-        Step::new(Turn::Last, "c under the address sanitizer", &["core/", "bindings-c/"], sanitized::c).long(),
-        Step::new(Turn::Cargo, "sizes of the C library", reads::RUST, sizes::check).long(),
+        Step::new(
+            Turn::Cargo,
+            rust::TESTS,
+            &[Core, PACKAGE, EXAMPLES, Tables, Path("docs/c-functions.md")],
+            rust::tests,
+        ),
+        Step::new(Turn::Last, "c under valgrind", &[Core, PACKAGE, EXAMPLES], c::under_valgrind).long(),
+        Step::new(
+            Turn::Last,
+            "c under the address sanitizer",
+            &[Core, PACKAGE, Path("xtask/src/test/sanitized.rs")],
+            sanitized::c,
+        )
+        .long(),
+        Step::new(
+            Turn::Cargo,
+            "sizes of the C library",
+            &[Core, PACKAGE, Path("docs/performance.md"), Path("xtask/src/test/sizes.rs")],
+            sizes::check,
+        )
+        .long(),
     ],
-    folders: &["bindings-c/", "tests/fixtures/c/", "examples/c/"],
+    folders: &[&["bindings-c/"]],
     build: build::c::build,
     bench: builds::our_c,
     program: |workspace, name, _| vec![build::c::program(workspace, name)],
@@ -224,17 +305,17 @@ pub(super) static GO: Entry = Entry {
         Step::new(
             Turn::Beside,
             "go lint and tests",
-            &["core/", "bindings-c/", "bindings-go/", "tests/", "docs/snippets/", "examples/go/", "benches/"],
+            &[Core, PACKAGE, FIXTURES, EXAMPLES, SNIPPETS, BENCHES, Tables, Form("", ".go"), Path("tests/go-modules/")],
             go::tests,
         ),
         Step::new(
             Turn::Beside,
             "go modules",
-            &["core/", "bindings-c/", "bindings-go/", "tests/go-modules/", "LICENSE"],
+            &[Core, PACKAGE, Path("tests/go-modules/"), Path("LICENSE"), Path("xtask/src/go_modules/")],
             |workspace, _| go_modules::check(workspace),
         ),
     ],
-    folders: &["bindings-go/", "bindings-c/", "tests/go-modules/", "tests/fixtures/go/", "examples/go/"],
+    folders: &[&["bindings-go/", "bindings-c/"]],
     half: Some(0),
     toolchain: || system::go().map(drop),
     build: go::build,
@@ -260,33 +341,14 @@ pub(super) static KOTLIN: Entry = Entry {
         ..WHOLE_FILES
     },
     steps: &[
-        Step::new(
-            Turn::Beside,
-            "kotlin lint",
-            &[
-                "bindings-uniffi/kotlin/",
-                "bindings-uniffi/ktor/",
-                "tests/fixtures/kotlin/",
-                "tests/peers/kotlin/",
-                "docs/snippets/",
-                "examples/kotlin/",
-            ],
-            |workspace, _| jvm::lint(workspace, "ktlint:check"),
-        ),
-        Step::new(
-            Turn::Beside,
-            "kotlin tests",
-            &["core/", "bindings-uniffi/", "tests/fixtures/kotlin/"],
-            |workspace, _| jvm::tests(workspace, "kotlin", "**/dev/trunkline/*Test,**/dev/trunkline/ktor/*Test"),
-        ),
+        Step::new(Turn::Beside, "kotlin lint", &[PACKAGE, Form("", ".kt")], |workspace, _| {
+            jvm::lint(workspace, "ktlint:check")
+        }),
+        Step::new(Turn::Beside, "kotlin tests", &[Core, PACKAGE, FIXTURES, Tables], |workspace, _| {
+            jvm::tests(workspace, "kotlin", "**/dev/trunkline/*Test,**/dev/trunkline/ktor/*Test")
+        }),
     ],
-    folders: &[
-        "bindings-uniffi/native/",
-        "bindings-uniffi/kotlin/",
-        "bindings-uniffi/ktor/",
-        "tests/fixtures/kotlin/",
-        "examples/kotlin/",
-    ],
+    folders: &[UNIFFI, &["bindings-uniffi/android/", "bindings-uniffi/kotlin/", "bindings-uniffi/ktor/"]],
     half: Some(0),
     starts_slowly: true,
     toolchain: || system::maven().map(drop),
@@ -317,38 +379,21 @@ pub(super) static JAVA: Entry = Entry {
         Step::new(
             Turn::Beside,
             "java lint",
-            &[
-                "bindings-uniffi/java/",
-                "tests/fixtures/java/",
-                "tests/jvm-boms/",
-                "tests/peers/java/",
-                "tests/snippets/",
-                "docs/snippets/",
-                "examples/java/",
-            ],
+            &[PACKAGE, Form("", ".java"), Path("tests/jvm-boms/"), Path("tests/snippets/")],
             |workspace, _| jvm::lint(workspace, "com.spotify.fmt:fmt-maven-plugin:check"),
         ),
-        Step::new(
-            Turn::Beside,
-            "java tests",
-            &["core/", "bindings-uniffi/", "tests/fixtures/java/"],
-            |workspace, _| jvm::tests(workspace, "java", "**/dev/trunkline/java/**/*Test"),
-        ),
+        Step::new(Turn::Beside, "java tests", &[Core, PACKAGE, FIXTURES, Tables], |workspace, _| {
+            jvm::tests(workspace, "java", "**/dev/trunkline/java/**/*Test")
+        }),
         Step::new(
             Turn::Beside,
             "java with the BOMs of frameworks",
-            &["core/", "bindings-uniffi/", "tests/jvm-boms/"],
+            &[Core, PACKAGE, Path("tests/jvm-boms/")],
             jvm::boms,
         )
         .long(),
     ],
-    folders: &[
-        "bindings-uniffi/native/",
-        "bindings-uniffi/kotlin/",
-        "bindings-uniffi/java/",
-        "tests/fixtures/java/",
-        "examples/java/",
-    ],
+    folders: &[UNIFFI, &["bindings-uniffi/java/", "bindings-uniffi/kotlin/"]],
     half: Some(1),
     starts_slowly: true,
     toolchain: || system::maven().map(drop),
@@ -378,10 +423,10 @@ pub(super) static RUBY: Entry = Entry {
         ..WHOLE_FILES
     },
     steps: &[
-        Step::new(Turn::Early, "ruby lint", &ruby::SOURCES, ruby::lint),
-        Step::new(Turn::Beside, "ruby tests", &["core/", "bindings-uniffi/", "tests/"], ruby::tests),
+        Step::new(Turn::Early, "ruby lint", &[PACKAGE, Form("", ".rb")], ruby::lint),
+        Step::new(Turn::Beside, "ruby tests", &[Core, PACKAGE, Tables], ruby::tests),
     ],
-    folders: &["bindings-uniffi/native/", "bindings-uniffi/ruby/", "tests/fixtures/ruby/", "examples/ruby/"],
+    folders: &[UNIFFI, &["bindings-uniffi/ruby/"]],
     half: Some(1),
     starts_slowly: true,
     toolchain: system::ruby,
@@ -411,34 +456,16 @@ pub(super) static SWIFT: Entry = Entry {
         ..WHOLE_FILES
     },
     steps: &[
-        Step::new(
-            Turn::Beside,
-            "swift lint",
-            &[
-                "bindings-uniffi/swift/",
-                "tests/fixtures/swift/",
-                "tests/swift-package/",
-                "docs/snippets/",
-                "examples/",
-                "benches/",
-            ],
-            swift::lint,
-        ),
-        Step::new(Turn::Beside, "swift tests", &["core/", "bindings-uniffi/", "tests/fixtures/swift/"], swift::tests),
+        Step::new(Turn::Beside, "swift lint", &[PACKAGE, Form("", ".swift")], swift::lint),
+        Step::new(Turn::Beside, "swift tests", &[Core, PACKAGE, FIXTURES], swift::tests),
         Step::new(
             Turn::Beside,
             "swift package",
-            &["core/", "bindings-uniffi/", "tests/swift-package/", "LICENSE"],
+            &[Core, PACKAGE, Path("tests/swift-package/"), Path("LICENSE")],
             swift::package,
         ),
     ],
-    folders: &[
-        "bindings-uniffi/native/",
-        "bindings-uniffi/swift/",
-        "tests/swift-package/",
-        "tests/fixtures/swift/",
-        "examples/swift/",
-    ],
+    folders: &[UNIFFI, &["bindings-uniffi/swift/"]],
     toolchain: || system::swift().map(drop),
     build: build::swift::build,
     bench: builds::our_swift,

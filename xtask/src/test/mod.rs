@@ -19,6 +19,7 @@ mod option_figures;
 mod programs;
 mod promises;
 mod prose;
+pub(crate) mod reads;
 pub(crate) mod results;
 pub(crate) mod rust_docs;
 pub(crate) mod sanitized;
@@ -45,7 +46,7 @@ use crate::workspace::Workspace;
 
 pub(crate) use count::Count;
 pub(crate) use selection::Selection;
-pub(crate) use steps::{Step, Turn, reads};
+pub(crate) use steps::{Step, Turn};
 
 /// The whole output of a failed step is in `target/reports/logs`.
 const MAX_SHOWN_LINES: usize = 60;

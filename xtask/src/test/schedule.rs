@@ -27,7 +27,7 @@ pub(super) fn run<R: Send>(
     run: impl Fn(&'static str, &dyn Fn(&Workspace) -> Result<Count>) -> R + Sync,
 ) -> Vec<R> {
     let of = |turn: Turn| steps.iter().copied().filter(move |step| step.turn == turn);
-    let one = |step: &Step| run(step.name, &|workspace| (step.work)(workspace, selection));
+    let one = |step: &Step| run(step.name, &|workspace| (step.work)(workspace, &selection.of(step)));
     let (installed, built) = (OnceLock::new(), OnceLock::new());
     let install = || run("tools", &|_| install(workspace, selection, steps).map(|()| Count::one_passed(String::new())));
     let build = || run("build", &|_| build_all(workspace, selection, steps).map(|()| Count::one_passed(String::new())));
@@ -59,8 +59,8 @@ pub(super) fn run<R: Send>(
 
 /// Builds what the steps need.
 fn build_all(workspace: &Workspace, selection: &Selection, steps: &[&Step]) -> Result<()> {
-    build::languages(workspace, &selection.languages)?;
-    if steps.iter().any(|step| OF_EXAMPLES.contains(&step.name)) {
+    build::languages(workspace, &selection.built_languages(steps))?;
+    if steps.iter().any(|step| OF_EXAMPLES.contains(&step.name) && selection.has(step, "rust")) {
         build::step("examples in Rust", || examples::build(workspace))?;
     }
     Ok(())

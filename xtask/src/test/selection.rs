@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::steps::{SHARED, Step};
+use super::reads;
+use super::steps::{SHARED, Step, Turn};
 use crate::language::Language;
 use crate::length::Length;
 use crate::options::Options;
@@ -14,14 +15,23 @@ use crate::workspace::Workspace;
 const GIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The selection from the command line.
+#[derive(Clone)]
 pub(crate) struct Selection {
-    /// The languages of the command line; if only changes are tested, those of them for which the
-    /// changes can break a step of all languages.
+    /// The languages that a step runs with.
     pub(crate) languages: Vec<Language>,
     options: Options,
     length: Length,
     /// The changed paths; `None` if all steps should run.
     changed: Option<Vec<String>>,
+}
+
+/// A step, and the language in whose entry it stands.
+type Declared = (Option<Language>, &'static Step);
+
+fn declared() -> impl Iterator<Item = Declared> {
+    let of_languages =
+        Language::known().flat_map(|language| language.steps.iter().map(move |step| (Some(language), step)));
+    of_languages.chain(SHARED.iter().map(|step| (None, step)))
 }
 
 impl Selection {
@@ -33,15 +43,86 @@ impl Selection {
     }
 
     fn new(options: Options, length: Length, changed: Option<Vec<String>>) -> Self {
-        let mut languages = options.languages.clone();
-        if let Some(paths) = &changed {
-            let is_read = |path: &&String| {
-                SHARED.iter().any(|step| step.each_language && step.is_touched(std::slice::from_ref(*path)))
-            };
-            let read: Vec<String> = paths.iter().filter(is_read).cloned().collect();
-            languages.retain(|language| read.is_empty() || language.is_touched(&read));
+        Self { languages: options.languages.clone(), options, length, changed }
+    }
+
+    /// The selection for a step, with the languages that it runs with.
+    pub(super) fn of(&self, step: &Step) -> Self {
+        Self { languages: self.languages_of(step), ..self.clone() }
+    }
+
+    /// The languages of which a step needs the package and the programs.
+    pub(super) fn built_languages(&self, steps: &[&Step]) -> Vec<Language> {
+        if self.changed.is_none() {
+            return self.languages.clone();
         }
-        Self { languages, options, length, changed }
+        let mut languages = self.languages.clone();
+        languages.retain(|language| {
+            steps.iter().filter(|step| step.turn != Turn::Early).any(|step| {
+                let is_own = language.steps.iter().any(|own| own.name == step.name);
+                is_own || step.each_language && self.languages_of(step).contains(language)
+            })
+        });
+        languages
+    }
+
+    /// Returns whether a step runs with the language of that name.
+    pub(super) fn has(&self, step: &Step, name: &str) -> bool {
+        self.languages_of(step).iter().any(|language| language.name == name)
+    }
+
+    /// The languages that a step runs with. If only changes are tested, those in which they can
+    /// break it.
+    fn languages_of(&self, step: &Step) -> Vec<Language> {
+        let touched: Vec<Language> = declared()
+            .filter(|(_, declared)| declared.name == step.name)
+            .flat_map(|declared| {
+                self.candidates(declared).into_iter().filter(move |one| self.is_touched(declared.1, *one))
+            })
+            .collect();
+        Language::known().filter(|language| touched.contains(language)).collect()
+    }
+
+    /// The languages that a step runs with if everything has changed.
+    fn candidates(&self, (owner, step): Declared) -> Vec<Language> {
+        let selected = &self.options.languages;
+        match owner {
+            Some(owner) if !step.each_language => selected.iter().copied().filter(|one| *one == owner).collect(),
+            // Checks of the sources, which need no toolchain.
+            None if !step.each_language => Language::known().collect(),
+            _ => selected.clone(),
+        }
+    }
+
+    fn is_touched(&self, step: &Step, language: Language) -> bool {
+        let is_read = |path: &String| {
+            let mut reads = step.reads.iter().filter(|reads| !reads.is_rule() || !reads::is_description(path));
+            reads.any(|reads| reads.has(path, Some(language))) || !Self::is_known(path)
+        };
+        self.changed.as_ref().is_none_or(|paths| paths.iter().any(is_read))
+    }
+
+    /// Returns whether it is declared which steps read a file. Any other file can break everything.
+    fn is_known(path: &str) -> bool {
+        let has_rule = declared().any(|(owner, step)| {
+            let mut languages =
+                Language::known().filter(|one| step.each_language || owner.is_none_or(|owner| owner == *one));
+            languages.any(|language| step.reads.iter().any(|reads| reads.is_rule() && reads.has(path, Some(language))))
+        });
+        has_rule || reads::is_unread(path)
+    }
+
+    /// Returns whether packages have changed, and nothing that all languages share.
+    pub(crate) fn is_of_packages(&self) -> bool {
+        let runs =
+            |language| SHARED.iter().any(|step| step.each_language && self.languages_of(step).contains(language));
+        self.changed.is_some() && !self.options.languages.iter().all(runs)
+    }
+
+    /// The half of a language: which of the conformance scenarios it plays in the short form. If
+    /// only its package has changed, a half is enough for every language.
+    pub(crate) fn half(&self, language: Language) -> Option<usize> {
+        language.half.or_else(|| self.is_of_packages().then_some(0))
     }
 
     pub(crate) fn length(&self) -> Length {
@@ -75,9 +156,7 @@ impl Selection {
             }
         }
         self.options.choose(&mut steps, |step| step.name.to_owned())?;
-        if let Some(paths) = &self.changed {
-            steps.retain(|step| step.is_touched(paths));
-        }
+        steps.retain(|step| !self.languages_of(step).is_empty());
         Ok(steps)
     }
 }
@@ -103,54 +182,4 @@ fn changed(workspace: &Workspace, base: Option<&str>) -> Result<Vec<String>> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn chosen(options: &[&str]) -> Result<Vec<&'static str>> {
-        let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
-        Ok(Selection::parse(&Workspace::find()?, &options)?.steps()?.into_iter().map(|step| step.name).collect())
-    }
-
-    #[test]
-    fn words_choose_steps_and_each_must_find_one() {
-        assert_eq!((chosen(&[]).unwrap().len(), chosen(&["--long"]).unwrap().len()), (43, 57));
-        assert!(chosen(&["--only", "in a browser"]).is_err());
-        assert_eq!(chosen(&["--only", "in a browser", "--long"]).unwrap(), ["authorization server in a browser"]);
-        assert_eq!(chosen(&["--only", "matrix,methods"]).unwrap(), ["methods in bindings", "matrix"]);
-        assert!(chosen(&["--only"]).is_err() && chosen(&["--what"]).is_err());
-        let error = chosen(&["--only", "matrix,matirx"]).unwrap_err().to_string();
-        assert!(error.starts_with("--only \"matirx\"") && error.contains("methods in bindings, "), "{error}");
-    }
-
-    #[test]
-    fn a_word_must_find_a_step_of_the_chosen_languages() {
-        assert_eq!(chosen(&["--lang", "node", "--only", "node tests"]).unwrap(), ["node tests"]);
-        assert!(chosen(&["--lang", "node", "--only", "python tests"]).is_err());
-        assert!(chosen(&["--only", ""]).is_err(), "an empty word stands in every name");
-    }
-
-    #[test]
-    fn a_change_chooses_what_it_can_break() {
-        let touched = |path: &str| {
-            let all = Selection::parse(&Workspace::find().unwrap(), &[]).unwrap();
-            let selection = Selection::new(all.options, all.length, Some(vec![path.to_owned()]));
-            selection.steps().unwrap().into_iter().map(|step| step.name).collect::<Vec<_>>()
-        };
-        assert_eq!(touched("xtask/src/main.rs").len(), 43);
-        assert!(touched(".github/workflows/ci.yml").contains(&"workflow lint"));
-        let of_python = touched("bindings-python/python/trunkline/_internal/calls.py");
-        assert!(["python tests", "python types", "matrix"].iter().all(|step| of_python.contains(step)));
-        assert!(["node tests", "rust and c tests", "rust clippy"].iter().all(|step| !of_python.contains(step)));
-        let changed = |path: &str| {
-            let all = Selection::parse(&Workspace::find().unwrap(), &[]).unwrap();
-            let selection = Selection::new(all.options, all.length, Some(vec![path.to_owned()]));
-            selection.languages.iter().map(|language| language.name).collect::<Vec<_>>()
-        };
-        assert_eq!(changed("bindings-python/python/trunkline/_internal/calls.py"), ["python"]);
-        assert_eq!(changed("bindings-uniffi/kotlin/pom.xml"), ["kotlin", "java"]);
-        assert_eq!(changed("bindings-c/src/lib.rs"), ["c", "go"]);
-        assert_eq!(changed("core/spine/src/lib.rs").len(), Language::available().len());
-        let of_page = touched("docs/tools.md");
-        assert!(of_page.contains(&"prose") && ["matrix", "generated files"].iter().all(|step| !of_page.contains(step)));
-    }
-}
+mod tests;

@@ -3,6 +3,8 @@
 
 use anyhow::Result;
 
+use super::reads::Reads::{self, Core, Path, Tables};
+use super::reads::{ALL, EXAMPLES, FIXTURES, PACKAGE, SNIPPETS};
 use super::{
     Count, Selection, binding_modules, checkout, coverage, deployment, examples, fixed_bounds, methods, programs,
     promises, prose, snippets, suites, wire, workflows,
@@ -13,9 +15,9 @@ use crate::workspace::Workspace;
 pub(crate) struct Step {
     pub(super) name: &'static str,
     pub(super) turn: Turn,
-    /// Prefixes of paths whose change can break it, in addition to those of `reads::ALWAYS`.
-    reads: &'static [&'static str],
-    /// True if it also runs for selected languages only, as the steps of an entry do.
+    /// The files whose change can break it.
+    pub(super) reads: &'static [Reads],
+    /// True if it runs with each of the selected languages, and with fewer if `--lang` names them.
     pub(super) each_language: bool,
     pub(super) long: bool,
     pub(super) work: Work,
@@ -36,57 +38,8 @@ pub(crate) enum Turn {
     Last,
 }
 
-/// Prefixes of paths, relative to the root.
-pub(crate) mod reads {
-    /// The paths that every step depends on.
-    pub(super) const ALWAYS: &[&str] = &["xtask/", "Cargo.", ".cargo/", "rust-toolchain.toml"];
-    pub(crate) const EVERYTHING: &[&str] = &[""];
-    /// All crates of the workspace, and the programs that their tests run.
-    pub(crate) const RUST: &[&str] = &[
-        "core/",
-        "bindings-c/",
-        "bindings-node/native/",
-        "bindings-python/src/",
-        "bindings-python/Cargo.toml",
-        "bindings-uniffi/",
-        "tests/",
-        "examples/",
-        "docs/snippets/",
-        "benches/",
-        "clippy.toml",
-        "rustfmt.toml",
-    ];
-    /// The fixtures of all languages.
-    pub(super) const PROGRAMS: &[&str] = &["core/", "bindings-", "tests/fixtures/", "tests/peers/"];
-    /// The same, and the examples that log in.
-    pub(crate) const LOGINS: &[&str] =
-        &["core/", "bindings-", "tests/authorization-servers.json", "tests/fixtures/", "tests/peers/", "examples/"];
-    pub(super) const SCARS: &[&str] = &["core/", "bindings-", "tests/fixtures/", "tests/scars/"];
-    pub(super) const VECTORS: &[&str] = &["core/", "bindings-", "tests/fixtures/", "tests/vectors/"];
-    pub(super) const MATRIX: &[&str] =
-        &["core/", "bindings-", "tests/fixtures/", "tests/matrix/", "tests/peers/", "docs/matrix.md"];
-    pub(super) const CONFORMANCE: &[&str] = &["core/", "bindings-", "tests/fixtures/", "tests/conformance/"];
-    pub(super) const COUNTED: &[&str] = &["core/", "benches/", "tests/fixtures/rust/"];
-    pub(super) const SHOWN: &[&str] = &["core/", "bindings-", "docs/snippets/", "tests/snippets/", "examples/"];
-    pub(super) const INSTALLED: &[&str] = &["core/", "bindings-", "docs/snippets/", "README.md"];
-    pub(super) const PAGES: &[&str] = &["docs/", "README.md", "SECURITY.md", "examples/", "core/"];
-    pub(super) const GENERATED: &[&str] = &[
-        "core/",
-        "bindings-",
-        "benches/",
-        "README.md",
-        "docs/bridge.md",
-        "docs/errors.md",
-        "docs/images/",
-        "docs/index.md",
-        "docs/matrix.md",
-        "docs/options.md",
-        "docs/performance.md",
-    ];
-}
-
 impl Step {
-    pub(crate) const fn new(turn: Turn, name: &'static str, reads: &'static [&'static str], work: Work) -> Self {
+    pub(crate) const fn new(turn: Turn, name: &'static str, reads: &'static [Reads], work: Work) -> Self {
         Self { name, turn, reads, each_language: false, long: false, work }
     }
 
@@ -97,57 +50,171 @@ impl Step {
         self
     }
 
-    const fn each(turn: Turn, name: &'static str, reads: &'static [&'static str], work: Work) -> Self {
+    pub(crate) const fn each(turn: Turn, name: &'static str, reads: &'static [Reads], work: Work) -> Self {
         Self { each_language: true, ..Self::new(turn, name, reads, work) }
-    }
-
-    /// Returns whether a change of one of the paths can break it.
-    pub(super) fn is_touched(&self, paths: &[String]) -> bool {
-        let starts = || reads::ALWAYS.iter().chain(self.reads);
-        paths.iter().any(|path| starts().any(|start| path.starts_with(start)))
     }
 }
 
 pub(super) const WIRE: &str = "wire purity";
+
+const SCARS: &[Reads] = &[Core, PACKAGE, FIXTURES, Path("tests/scars/"), Tables, Path("xtask/src/scars.rs")];
+const CONFORMANCE: &[Reads] = &[Core, PACKAGE, FIXTURES, Path("tests/conformance/"), Path("xtask/src/conformance/")];
 
 /// Of the steps that wait for the build, the longest come first, so that none is left alone at the
 /// end.
 pub(super) static SHARED: [Step; 24] = {
     use Turn::{Beside, Cargo, Early, Last};
     [
-        Step::new(Early, "methods in bindings", &["core/proto/src/protocol/method.rs", "bindings-"], methods::check),
-        Step::new(Early, "requirements", reads::EVERYTHING, |workspace, _| crate::requirements::check(workspace)),
-        Step::new(Early, "prose", reads::EVERYTHING, prose::check),
-        Step::new(Early, "fixed bounds", reads::PAGES, fixed_bounds::check),
-        Step::new(Early, "promises", reads::EVERYTHING, promises::check),
-        Step::new(Early, "modules of the bindings", &["bindings-", "docs/bindings.md"], binding_modules::check),
-        Step::new(Early, "workflow lint", &[".github/"], workflows::check),
-        Step::new(Early, "snippets", reads::PAGES, snippets::check),
-        Step::new(Early, "feature by language", reads::SHOWN, coverage::check),
-        Step::new(Early, "documentation site", reads::EVERYTHING, |workspace, _| {
+        Step::new(
+            Early,
+            "methods in bindings",
+            &[Path("core/proto/src/protocol/method.rs"), PACKAGE, Path("xtask/src/test/methods.rs")],
+            methods::check,
+        ),
+        Step::new(
+            Early,
+            "requirements",
+            &[ALL, Path("tests/requirements/"), Path("xtask/src/requirements/")],
+            |workspace, _| crate::requirements::check(workspace),
+        ),
+        Step::new(
+            Early,
+            "prose",
+            &[ALL, Path("xtask/src/test/prose.rs"), Path("xtask/src/test/beginnings.rs")],
+            prose::check,
+        ),
+        Step::new(
+            Early,
+            "fixed bounds",
+            &[
+                Path("core/"),
+                Path("docs/"),
+                Path("README.md"),
+                Path("SECURITY.md"),
+                Path("xtask/src/test/fixed_bounds.rs"),
+                Path("xtask/src/test/option_figures.rs"),
+                Path("xtask/src/test/figure.rs"),
+            ],
+            fixed_bounds::check,
+        ),
+        Step::new(
+            Early,
+            "promises",
+            &[ALL, Path("tests/promises.json"), Path("xtask/src/test/promises.rs")],
+            promises::check,
+        ),
+        Step::new(
+            Early,
+            "modules of the bindings",
+            &[PACKAGE, Path("docs/bindings.md"), Path("xtask/src/test/binding_modules.rs")],
+            binding_modules::check,
+        ),
+        Step::new(Early, "workflow lint", &[Path(".github/"), Path("xtask/src/test/workflows.rs")], workflows::check),
+        Step::new(
+            Early,
+            "snippets",
+            &[
+                Path("docs/"),
+                Path("README.md"),
+                Path("examples/"),
+                Path("xtask/src/pages/"),
+                Path("xtask/src/test/snippets.rs"),
+            ],
+            snippets::check,
+        ),
+        Step::new(
+            Early,
+            "feature by language",
+            &[Path("docs/coverage.md"), SNIPPETS, EXAMPLES, Path("xtask/src/test/coverage.rs")],
+            coverage::check,
+        ),
+        Step::new(Early, "documentation site", &[ALL, Path("docs/"), Path("xtask/src/pages/")], |workspace, _| {
             pages::build(workspace).map(|_| Count::one_passed(String::new()))
         }),
-        Step::new(Cargo, "generated files", reads::GENERATED, |workspace, _| crate::generate::check(workspace)),
-        Step::each(Cargo, "examples", reads::SHOWN, examples::run_all),
-        Step::each(Beside, "vectors", reads::VECTORS, suites::vectors),
-        Step::each(Beside, "matrix", reads::MATRIX, crate::matrix::check),
-        Step::each(Beside, "conformance of clients", reads::CONFORMANCE, |workspace, selection| {
+        Step::new(
+            Cargo,
+            "generated files",
+            &[
+                Core,
+                PACKAGE,
+                Path("benches/published.json"),
+                Path("README.md"),
+                Path("docs/bridge.md"),
+                Path("docs/errors.md"),
+                Path("docs/images/"),
+                Path("docs/index.md"),
+                Path("docs/matrix.md"),
+                Path("docs/options.md"),
+                Path("docs/performance.md"),
+                Path("tests/deprecations.json"),
+                Path("xtask/src/generate/"),
+            ],
+            |workspace, _| crate::generate::check(workspace),
+        ),
+        Step::each(
+            Cargo,
+            "examples",
+            &[Core, PACKAGE, EXAMPLES, Path("xtask/src/test/examples.rs")],
+            examples::run_all,
+        ),
+        Step::each(Beside, "vectors", &[Core, PACKAGE, FIXTURES, Path("tests/vectors/")], suites::vectors),
+        Step::each(
+            Beside,
+            "matrix",
+            &[
+                Core,
+                PACKAGE,
+                FIXTURES,
+                Path("docs/matrix.md"),
+                Path("tests/matrix/"),
+                Path("tests/peers/"),
+                Path("xtask/src/matrix/"),
+            ],
+            crate::matrix::check,
+        ),
+        Step::each(Beside, "conformance of clients", CONFORMANCE, |workspace, selection| {
             crate::conformance::passed_clients(workspace, selection, false)
         }),
-        Step::each(Beside, "untimed scars", reads::SCARS, |workspace, selection| {
+        Step::each(Beside, "untimed scars", SCARS, |workspace, selection| {
             crate::scars::check(workspace, selection, false)
         }),
-        Step::each(Beside, "conformance", reads::CONFORMANCE, |workspace, selection| {
+        Step::each(Beside, "conformance", CONFORMANCE, |workspace, selection| {
             crate::conformance::servers(workspace, &selection.languages, &[])
         }),
-        Step::each(Beside, "programs of snippets", reads::SHOWN, programs::run_all),
-        Step::each(Beside, "deployment", reads::SHOWN, deployment::check),
-        Step::each(Beside, "installing from a checkout", reads::INSTALLED, checkout::check).long(),
-        Step::new(Beside, "instructions", reads::COUNTED, suites::instructions),
-        Step::each(Last, "conformance of clients that wait", reads::CONFORMANCE, |workspace, selection| {
+        Step::each(
+            Beside,
+            "programs of snippets",
+            &[Core, PACKAGE, SNIPPETS, Path("tests/snippets/"), Path("xtask/src/test/programs.rs")],
+            programs::run_all,
+        ),
+        Step::each(
+            Beside,
+            "deployment",
+            &[Core, PACKAGE, SNIPPETS, Path("examples/deployment/"), Path("xtask/src/test/deployment.rs")],
+            deployment::check,
+        ),
+        Step::each(
+            Beside,
+            "installing from a checkout",
+            &[Core, PACKAGE, SNIPPETS, Path("README.md"), Path("xtask/src/test/checkout.rs")],
+            checkout::check,
+        )
+        .long(),
+        Step::new(
+            Beside,
+            "instructions",
+            &[Core, Path("benches/instructions"), Path("tests/fixtures/rust/")],
+            suites::instructions,
+        ),
+        Step::each(Last, "conformance of clients that wait", CONFORMANCE, |workspace, selection| {
             crate::conformance::passed_clients(workspace, selection, true)
         }),
-        Step::each(Last, "scars", reads::SCARS, |workspace, selection| crate::scars::check(workspace, selection, true)),
-        Step::each(Last, WIRE, reads::PROGRAMS, wire::check),
+        Step::each(Last, "scars", SCARS, |workspace, selection| crate::scars::check(workspace, selection, true)),
+        Step::each(
+            Last,
+            WIRE,
+            &[Core, PACKAGE, FIXTURES, Path("tests/peers/"), Path("tests/wire/"), Path("xtask/src/test/wire.rs")],
+            wire::check,
+        ),
     ]
 };

@@ -37,19 +37,19 @@ pub(crate) fn vectors(workspace: &Workspace, selection: &Selection) -> Result<Co
     let each = |role| languages.iter().rev().map(move |language| (*language, role));
     let jobs: Vec<(Language, &str)> = each("server").chain(each("client")).collect();
     let mut counts = Vec::new();
-    let play = |&(language, role): &_| vectors_of(workspace, language, role, selection.length());
+    let play = |&(language, role): &_| vectors_of(workspace, language, role, selection);
     workers::run(JOBS_AT_ONCE, &jobs, play, |_, one: Result<Count>| counts.push(one));
     counts.into_iter().try_fold(Count::default(), |sum, one| Ok(sum.and(one?)))
 }
 
-/// Plays the vectors of a length to a fixture.
-fn vectors_of(workspace: &Workspace, language: Language, role: &str, length: Length) -> Result<Count> {
+/// Plays the vectors of a selection to a fixture.
+fn vectors_of(workspace: &Workspace, language: Language, role: &str, selection: &Selection) -> Result<Count> {
     let report = workspace.report(&format!("vectors-{}-{role}.json", language.name))?;
     let _ = std::fs::remove_file(&report);
     let option = if role == "client" { "--client" } else { "--fixture" };
     let mut player = workspace.command(workspace.built("trunkline-vectors"));
     player.arg("--quiet").arg("--report").arg(&report).arg(option).arg(language.launcher(workspace, role));
-    if let (Length::Short { turn }, true) = (length, language.half.is_some()) {
+    if let (Length::Short { turn }, Some(_)) = (selection.length(), selection.half(language)) {
         player.arg("--stdio-share").arg(format!("{}/{STDIO_SHARES}", turn % STDIO_SHARES));
     }
     let output = run(player, TIMEOUT)?;
