@@ -65,6 +65,7 @@ use util::{backoff, boxed_task, counts, holder, log_text, on_drop, printable, ra
 #[cfg(feature = "client")]
 pub use client::{Client, ClientError, ClientEvents, ClientOptions, ClientTask, RequestOptions, Subscription};
 pub use engine::{Limits, RevisionChoice};
+pub use printable::{printable, printable_json};
 pub use protocol::{Revision, RpcError, model::ContentBlock};
 #[cfg(feature = "server")]
 pub use server::{

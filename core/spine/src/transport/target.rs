@@ -180,7 +180,7 @@ impl Target {
                     endpoint.client_certificate.clone_from(&defaults.client_certificate);
                     endpoint.client_key.clone_from(&defaults.client_key);
                 }
-                if !endpoint.is_here() {
+                if !endpoint.is_local() {
                     endpoint.proxy.clone_from(&defaults.proxy);
                 }
                 Ok(Self::Http(endpoint))

@@ -1,8 +1,15 @@
 //! Makes strings from peers safe for terminals and logs.
 
+use crate::protocol::RawJson;
+use std::fmt::Write as _;
+
 /// Removes terminal escapes, control characters (except tabs and line breaks), and characters that
-/// reorder others.
-pub(crate) fn printable(text: &str) -> String {
+/// reorder others. Use it for any string of a server that your program prints.
+///
+/// ```
+/// assert_eq!(trunkline::printable("\u{1b}[31mred\u{1b}[0m\u{202e}"), "red");
+/// ```
+pub fn printable(text: &str) -> String {
     let mut printed = String::with_capacity(text.len());
     let mut rest = text.chars();
     while let Some(character) = rest.next() {
@@ -15,9 +22,7 @@ pub(crate) fn printable(text: &str) -> String {
             '\u{9b}' => skip_sequence(&mut rest),
             '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => skip_string(&mut rest),
             '\n' | '\t' => printed.push(character),
-            // Bidirectional marks (UAX 9), which make a string look like another one.
-            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {}
-            _ if character.is_control() => {}
+            _ if reorders(character) || character.is_control() => {}
             _ => printed.push(character),
         }
     }
@@ -35,6 +40,34 @@ pub(crate) fn shortened(text: &str, max: usize) -> String {
         Some((end, _)) => format!("{} …", &text[..end]),
         None => text.to_owned(),
     }
+}
+
+/// Writes JSON with all that [`printable`] removes as escapes instead: the value stays the same.
+/// Line breaks between its tokens become spaces.
+///
+/// ```
+/// let json = trunkline::protocol::RawJson::from_text("\"a\u{202e}\u{9b}31m\"".into())?;
+/// assert_eq!(trunkline::printable_json(&json), r#""a\u202e\u009b31m""#);
+/// # Ok::<(), trunkline::serde_json::Error>(())
+/// ```
+pub fn printable_json(json: &RawJson) -> String {
+    let mut printed = String::with_capacity(json.as_str().len());
+    for character in json.as_str().chars() {
+        match character {
+            // Between tokens: JSON has none in its strings.
+            '\n' | '\r' | '\t' => printed.push(' '),
+            _ if reorders(character) || character.is_control() => {
+                let _ = write!(printed, "\\u{:04x}", u32::from(character));
+            }
+            _ => printed.push(character),
+        }
+    }
+    printed
+}
+
+/// Bidirectional marks (UAX 9), which make a string look like another one.
+fn reorders(character: char) -> bool {
+    matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Skips a control sequence to its final byte (ECMA-48 section 5.4).
@@ -73,7 +106,8 @@ pub(crate) fn sanitized(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_LENGTH, line, printable, sanitized};
+    use super::{MAX_LENGTH, line, printable, printable_json, sanitized};
+    use crate::protocol::RawJson;
 
     #[test]
     fn escapes_and_control_characters_do_not_reach_a_terminal() {
@@ -83,7 +117,7 @@ mod tests {
             ("\u{1b}]0;title\u{7}a\u{1b}]8;;http://x\u{1b}\\b", "ab"),
             ("\u{9b}31mred\u{9d}x\u{9c}", "red"),
             ("a\rb\u{8}c\0\u{7f}", "abc"),
-            ("a\u{202e}b\u{2066}c", "abc"),
+            ("a\u{202e}b\u{2066}c\u{61c}", "abc"),
             ("end\u{1b}", "end"),
             ("end\u{1b}[31", "end"),
         ] {
@@ -108,5 +142,15 @@ mod tests {
         ] {
             assert_eq!(line(text, 6), printed);
         }
+    }
+
+    #[test]
+    fn json_keeps_its_value_without_characters_that_a_terminal_obeys() {
+        let text = "{\n\t\"a\u{202e}\": \"\u{9b}31m\u{7f}\u{61c} \\u001b\\n größe 🎉\"}";
+        let json = RawJson::from_text(text.into()).unwrap();
+        let printed = printable_json(&json);
+        assert_eq!(printed, "{  \"a\\u202e\": \"\\u009b31m\\u007f\\u061c \\u001b\\n größe 🎉\"}");
+        let again: serde_json::Value = serde_json::from_str(&printed).unwrap();
+        assert_eq!(again, json.parse::<serde_json::Value>().unwrap());
     }
 }

@@ -53,7 +53,7 @@ pub struct SchemaMember<'a> {
 }
 
 /// Names of JSON types.
-type Types = BTreeSet<String>;
+pub(super) type Types = BTreeSet<String>;
 
 impl TextReader {
     /// Compiles the schema of an object whose members are given as strings.
@@ -128,7 +128,7 @@ impl SchemaMember<'_> {
 const SCALARS: [&str; 4] = ["boolean", "integer", "number", "string"];
 
 /// Converts a string to the narrowest of the types; it is unchanged if it matches none of them.
-fn convert(value: &mut Value, types: &Types) {
+pub(super) fn convert(value: &mut Value, types: &Types) {
     let Value::String(text) = value else { return };
     let converted = match &*text.to_ascii_lowercase() {
         "true" if types.contains("boolean") => Some(Value::Bool(true)),
@@ -186,7 +186,7 @@ fn unions(schema: &Value) -> impl Iterator<Item = &Vec<Value>> {
 
 /// A schema and all schemas that apply to the same value: the targets of references, and the
 /// members of `allOf` and of unions. Each is visited once, so references may be cyclic.
-fn branches<'s>(root: &'s Value, schema: &'s Value) -> Vec<&'s Value> {
+pub(super) fn branches<'s>(root: &'s Value, schema: &'s Value) -> Vec<&'s Value> {
     let mut found = vec![schema];
     let mut next = 0;
     while let Some(&schema) = found.get(next) {
@@ -203,7 +203,7 @@ fn branches<'s>(root: &'s Value, schema: &'s Value) -> Vec<&'s Value> {
 }
 
 /// The types that the schemas allow; possibly more than they allow in combination.
-fn types<'s>(root: &'s Value, schemas: impl IntoIterator<Item = &'s Value>) -> Types {
+pub(super) fn types<'s>(root: &'s Value, schemas: impl IntoIterator<Item = &'s Value>) -> Types {
     let mut types = Types::new();
     for schema in schemas.into_iter().flat_map(|schema| branches(root, schema)) {
         let listed = schema.get("type").and_then(Value::as_array).into_iter().flatten();

@@ -5,6 +5,7 @@
 //! to draft-07 and an annotation in later ones.
 
 mod alternatives;
+mod arguments;
 #[cfg(feature = "schema-validation")]
 mod bounds;
 #[cfg(feature = "schema-validation")]
@@ -24,6 +25,10 @@ mod validation_failure;
 mod wrapping;
 
 pub use alternatives::Alternatives;
+pub use arguments::{
+    ArgumentDescription, WrittenArgument, WrittenValue, WrongArguments, check_arguments, describe_arguments,
+    read_arguments,
+};
 pub use coercion::{SchemaMember, TextMember, TextReader, is_union_of_objects, members};
 pub use header_parameters::{HeaderParameter, HeaderParameterError, HeaderType, header_parameters};
 pub use validation_failure::{Invalid, SchemaFailure};

@@ -9,6 +9,7 @@ use crate::{
             client_call::{
                 Awaited, CheckableAnswer, ClientCall, Flight, OwnedRequest, RepeatableCall, RequestParts, tool_of,
             },
+            reply_to::CallReceiver,
             result_schema::ResultCheck,
             task_wish::{TaskForm, TaskWish},
         },
@@ -49,6 +50,42 @@ impl ClientInner {
 }
 
 impl Client {
+    /// The message that a request with these parameters would send, without sending it.
+    ///
+    /// ```no_run
+    /// # async fn run(client: trunkline::Client) -> Result<(), trunkline::ClientError> {
+    /// use trunkline::{RequestOptions, protocol::{RawJson, method}};
+    ///
+    /// let params = RawJson::from_value(&serde_json::json!({"name": "echo"})).unwrap();
+    /// println!("{}", client.preview(method::TOOLS_CALL, Some(&params), &RequestOptions::default())?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If the request could not be sent: see [`Client::request`].
+    pub fn preview(
+        &self,
+        method: &str,
+        params: Option<&RawJson>,
+        options: &RequestOptions,
+    ) -> Result<RawJson, ClientError> {
+        let inner = &self.inner;
+        inner.check_open()?;
+        subject(inner.parts(method, params, options))?;
+        let mut conversation = inner.conversation.lock();
+        let call = MethodCall {
+            method: spoken(method, conversation.revision()),
+            params,
+            timeout: inner.request_timeout(options),
+        };
+        let nobody = Awaited::by(&Arc::new(ClientCall::new(CallReceiver::future(None))));
+        let sent = conversation.request(inner.runtime.now(), call, options.on_progress.is_some(), nobody);
+        let sent = sent.map_err(|error| ClientError::Invalid(error.message))?;
+        conversation.fail(&sent.id);
+        Ok(RawJson::trusted(sent.message))
+    }
+
     /// Sends the first request of a call.
     pub(in crate::client) fn send_first(
         &self,

@@ -43,8 +43,8 @@ impl HttpEndpoint {
         Self { url: url.into(), ..Self::default() }
     }
 
-    /// Returns whether the endpoint is on this machine.
-    pub(in crate::transport) fn is_here(&self) -> bool {
+    /// Returns whether the endpoint is on this machine: a loopback address, or a Unix socket.
+    pub fn is_local(&self) -> bool {
         let host = reqwest::Url::parse(&self.url).ok();
         let host = host.as_ref().and_then(reqwest::Url::host_str);
         self.url.starts_with("unix:") || host.is_some_and(is_loopback)
