@@ -175,8 +175,8 @@ pub use trunkline_core::schemars;
 #[cfg(feature = "tokio")]
 pub use trunkline_core::transport;
 pub use trunkline_core::{
-    ContentBlock, Limits, Revision, RevisionChoice, RpcError, client_auth, printable, printable_json, protocol, runtime,
-    serde_json, store, telemetry, wire_log,
+    ContentBlock, Limits, Revision, RevisionChoice, RpcError, client_auth, printable, printable_json, protocol,
+    runtime, serde_json, store, telemetry, wire_log,
 };
 
 #[cfg(feature = "child-process")]

@@ -59,6 +59,7 @@ pub(super) static RUST: Entry = Entry {
         "core/testing/src",
         "core/src",
         "core/bridge/src",
+        "cli/src",
     ],
     tests: TestSyntax {
         is_file: |name, _| name.ends_with(".rs"),

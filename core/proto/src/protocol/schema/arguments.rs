@@ -201,7 +201,7 @@ impl<'a> Place<'a> {
         Ok(())
     }
 
-    /// What a string becomes here: an item of a list, or the narrowest type that is allowed.
+    /// Reads a string: as an item of a list, or as the narrowest type that is allowed.
     fn value_of(&self, text: &str, types: &Types) -> Result<Value, String> {
         let scalar = ["string", "number", "integer", "boolean", "null"].iter().any(|scalar| types.contains(*scalar));
         let json = || serde_json::from_str::<Value>(text).ok();

@@ -1,0 +1,49 @@
+//! The exit codes, which are part of the interface.
+
+use std::process::ExitCode;
+
+/// How the program ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Done.
+    Done = 0,
+    /// A flag, an argument, a schema or a configuration is wrong; nothing was sent.
+    Usage = 2,
+    /// The server needs a login, or refused one.
+    Login = 3,
+    /// The server could not be started or reached, or ended early.
+    Unreachable = 4,
+    /// The tool reported an error, or the server has no such tool, resource or prompt.
+    Refused = 5,
+    /// The server broke the protocol, or shares no revision with us.
+    Protocol = 6,
+    /// A person is needed, and there is no terminal.
+    Person = 7,
+    /// The time was up.
+    Timeout = 8,
+    /// Interrupted from the keyboard.
+    Interrupted = 130,
+}
+
+impl Exit {
+    /// The name in the JSON of an error.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Usage => "usage",
+            Self::Login => "login",
+            Self::Unreachable => "unreachable",
+            Self::Refused => "refused",
+            Self::Protocol => "protocol",
+            Self::Person => "person",
+            Self::Timeout => "timeout",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}

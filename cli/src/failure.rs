@@ -1,0 +1,189 @@
+//! Failures: the problem, what was tried, and what to do.
+
+use crate::exit::Exit;
+use serde_json::{Value, json};
+use trunkline::{
+    ClientError,
+    client::ErrorKind,
+    printable,
+    protocol::model::{ConnectionFailure, FailureReason},
+};
+
+/// Why a command ends without its result.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) exit: Exit,
+    /// For programs: a kind of error of the library, or what this program found wrong.
+    code: String,
+    message: String,
+    tried: Vec<String>,
+    hint: Option<String>,
+    target: Option<String>,
+    /// Further lines, such as the last ones of the server's standard error.
+    causes: Vec<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(exit: Exit, code: &str, message: impl Into<String>) -> Self {
+        Self {
+            exit,
+            code: code.to_owned(),
+            message: message.into(),
+            tried: Vec::new(),
+            hint: None,
+            target: None,
+            causes: Vec::new(),
+        }
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, "usage", message)
+    }
+
+    pub(crate) fn unreachable(message: impl Into<String>) -> Self {
+        Self::new(Exit::Unreachable, "unreachable", message)
+    }
+
+    /// The server has none of that name: `what` is a tool, a prompt and so on.
+    pub(crate) fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+        let near = nearest(name, known);
+        let hint = match near.is_empty() {
+            true => format!("see all with `trunkline list {what}s`"),
+            false => format!("did you mean {}?", near.join(", ")),
+        };
+        Self::new(Exit::Refused, "unknown", format!("the server has no {what} {name:?}")).hint(hint)
+    }
+
+    /// Adds what was tried.
+    pub(crate) fn tried(mut self, what: impl Into<String>) -> Self {
+        self.tried.push(what.into());
+        self
+    }
+
+    /// Says what to do.
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    pub(crate) fn at(self, target: &str) -> Self {
+        Self { target: Some(target.to_owned()), ..self }
+    }
+
+    /// The lines for people, safe to print: `error: …`, `  tried: …`, `  do:    …`.
+    pub(crate) fn lines(&self) -> Vec<(&'static str, String)> {
+        let line = |text: &str| printable(text).trim_end().replace('\n', "\n         ");
+        let mut lines = vec![("error: ", line(&self.message))];
+        lines.extend(self.causes.iter().map(|cause| ("         ", line(cause))));
+        if !self.tried.is_empty() {
+            lines.push(("  tried: ", line(&self.tried.join(", "))));
+        }
+        lines.extend(self.hint.iter().map(|hint| ("  do:    ", line(hint))));
+        lines
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
+        json!({"error": {
+            "kind": self.exit.name(),
+            "code": self.code,
+            "message": self.message,
+            "hint": self.hint,
+            "target": self.target,
+            "causes": self.causes,
+        }})
+    }
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        let connection = error.connection();
+        let reason = connection.as_ref().and_then(|connection| connection.reason);
+        let exit = exit_of(&error, reason.as_ref());
+        let code = reason.as_ref().map_or_else(|| error.kind().as_str(), |reason| reason.as_str());
+        let failure = Self::new(exit, code, error.to_string());
+        match hint_of(&error, connection.as_ref()) {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+}
+
+fn exit_of(error: &ClientError, reason: Option<&FailureReason>) -> Exit {
+    match error {
+        ClientError::NoInput(_) | ClientError::InputRequired(_) => return Exit::Person,
+        ClientError::Negotiation(trunkline::client::NegotiationError::Refused(_)) => return Exit::Protocol,
+        _ => {}
+    }
+    match error.kind() {
+        ErrorKind::Protocol | ErrorKind::Busy | ErrorKind::Unsupported => Exit::Refused,
+        ErrorKind::Timeout => Exit::Timeout,
+        ErrorKind::Cancelled => Exit::Interrupted,
+        ErrorKind::Version => Exit::Protocol,
+        ErrorKind::InvalidArgument => Exit::Usage,
+        ErrorKind::AuthorizationRequired => Exit::Login,
+        ErrorKind::Transport if reason == Some(&FailureReason::InvalidResponse) => Exit::Protocol,
+        _ => Exit::Unreachable,
+    }
+}
+
+/// The advice for the person at the terminal.
+fn hint_of(error: &ClientError, connection: Option<&ConnectionFailure>) -> Option<String> {
+    let hint = match error.kind() {
+        ErrorKind::Timeout => "give it more time: --timeout 5m for a call, --connect-timeout 2m to connect",
+        ErrorKind::Version => "leave the revision open: --era auto",
+        ErrorKind::AuthorizationRequired => {
+            "pass a token with --bearer-env NAME, or log in with the browser: --auth oauth"
+        }
+        ErrorKind::Busy => "try again later",
+        ErrorKind::Transport => match connection?.reason.as_ref()? {
+            FailureReason::NotStarted => "run the command by itself: it starts without a shell",
+            FailureReason::Exited => {
+                "run the command by itself to see more; it gets few variables of your environment: add them with --env NAME=VALUE, or --inherit-env"
+            }
+            FailureReason::Refused => "start the server, or correct the host and port",
+            FailureReason::Unreachable => "check the host name and the network; --proxy URL names a proxy",
+            FailureReason::Tls => "trust another certificate with --ca FILE",
+            FailureReason::Status => "check the URL: endpoints often end in /mcp or /sse",
+            FailureReason::InvalidResponse => "report this to the authors of the server",
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some(hint.to_owned())
+}
+
+/// The names most like a misspelt one, best first: at most three.
+pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    /// Less similar names are noise.
+    const MIN_SIMILARITY: f64 = 0.7;
+    let name = name.to_lowercase();
+    let similarity = |known: &str| {
+        let known = known.to_lowercase();
+        let is_part = name.len() > 2 && known.contains(&name);
+        if is_part { 1.0 } else { strsim::jaro_winkler(&known, &name) }
+    };
+    let mut near: Vec<(f64, &str)> = known.into_iter().map(|known| (similarity(known), known)).collect();
+    near.retain(|(similarity, _)| *similarity >= MIN_SIMILARITY);
+    near.sort_by(|one, other| other.0.total_cmp(&one.0));
+    near.into_iter().take(3).map(|(_, known)| known).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_names_come_first_and_others_not_at_all() {
+        let known = ["get-sum", "get-sums", "echo", "get-tiny-image", "annotated"];
+        assert_eq!(nearest("get-sun", known), ["get-sum", "get-sums"]);
+        assert_eq!(nearest("ECHO", known), ["echo"]);
+        assert_eq!(nearest("image", known), ["get-tiny-image"]);
+        assert!(nearest("zzz", known).is_empty());
+    }
+
+    #[test]
+    fn the_lines_of_a_failure_are_safe_and_indented() {
+        let failure = Failure::usage("bad\u{1b}[31m\nsecond").tried("one").tried("two").hint("do\u{202e} it");
+        let lines: Vec<_> = failure.lines().into_iter().map(|(start, text)| format!("{start}{text}")).collect();
+        assert_eq!(lines, ["error: bad\n         second", "  tried: one, two", "  do:    do it"]);
+    }
+}

@@ -1,0 +1,74 @@
+//! The program `trunkline`: joins and tries servers of the Model Context Protocol.
+//!
+//! A server is named by a target (`target.rs`), reached with the connection flags
+//! (`connection.rs`), and used by one command (`commands/`). What a command prints goes through
+//! `output.rs`, and what goes wrong is a `Failure`. The protocol is the library's.
+
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod commands;
+mod connection;
+mod content;
+mod exit;
+mod failure;
+mod flags;
+mod interrupt;
+mod known_servers;
+mod output;
+mod person;
+mod progress;
+mod signature;
+mod table;
+mod target;
+
+use clap::{CommandFactory, Parser};
+use commands::Command;
+use failure::Failure;
+use output::{Output, OutputFlags};
+use std::process::ExitCode;
+
+/// Joins and tries any server of the Model Context Protocol.
+///
+/// A server is a URL, the name of a configured server, a configuration file (FILE or FILE:NAME), or
+/// a command after `--`.
+#[derive(Parser)]
+#[command(name = "trunkline", version, max_term_width = 100)]
+struct Program {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+fn main() -> ExitCode {
+    let program = Program::parse();
+    let output = Output::new(&program.output);
+    let ended = run(program.command, &output);
+    match ended {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            output.failure(&failure);
+            failure.exit.into()
+        }
+    }
+}
+
+fn run(command: Command, output: &Output) -> Result<exit::Exit, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::unreachable(format!("the system refuses to start: {error}")))?;
+    let ended = runtime.block_on(interrupt::or_until_interrupted(command.run(output, &mut Program::command())));
+    // A thread may still wait for input from the terminal.
+    runtime.shutdown_background();
+    ended
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Program::command().debug_assert();
+    }
+}

@@ -1,0 +1,93 @@
+//! Prints results to standard output, and everything else to standard error.
+
+use crate::failure::Failure;
+use anstyle::{AnsiColor, Style};
+use clap::{Args, builder::FalseyValueParser};
+use std::io::{self, IsTerminal, Write};
+use trunkline::{printable, printable_json, protocol::RawJson};
+
+/// The flags about output.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputFlags {
+    /// Print JSON: the result as the server sent it, and errors as one line.
+    #[arg(long, global = true, env = "TRUNKLINE_JSON", hide_env = true, value_parser = FalseyValueParser::new())]
+    json: bool,
+    /// Print no notes: only results and errors.
+    #[arg(long, short, global = true, env = "TRUNKLINE_QUIET", hide_env = true, value_parser = FalseyValueParser::new())]
+    quiet: bool,
+    /// Print without colors. `NO_COLOR` and `CLICOLOR` work as well.
+    #[arg(long, global = true, env = "TRUNKLINE_NO_COLOR", hide_env = true, value_parser = FalseyValueParser::new())]
+    no_color: bool,
+}
+
+/// Prints results and errors.
+pub(crate) struct Output {
+    pub(crate) json: bool,
+    pub(crate) quiet: bool,
+}
+
+pub(crate) const BOLD: Style = Style::new().bold();
+pub(crate) const DIM: Style = Style::new().dimmed();
+pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
+
+impl Output {
+    pub(crate) fn new(flags: &OutputFlags) -> Self {
+        if flags.no_color {
+            anstream::ColorChoice::Never.write_global();
+        }
+        Self { json: flags.json, quiet: flags.quiet }
+    }
+
+    /// Prints a line of our own text, with the server's parts made printable before.
+    pub(crate) fn line(&self, line: &str) {
+        // A closed pipe, as of `head`, is no error.
+        let _ = writeln!(anstream::stdout().lock(), "{line}");
+    }
+
+    /// Prints the text of a result: unchanged, unless it goes to a terminal.
+    pub(crate) fn text(&self, text: &str) {
+        let mut out = io::stdout().lock();
+        let shown = if out.is_terminal() { printable(text) } else { text.to_owned() };
+        let end = if shown.ends_with('\n') { "" } else { "\n" };
+        let _ = write!(out, "{shown}{end}").and_then(|()| out.flush());
+    }
+
+    /// Writes bytes as they are, unless they go to a terminal.
+    pub(crate) fn exactly(&self, bytes: &[u8]) {
+        let mut out = io::stdout().lock();
+        if out.is_terminal() {
+            drop(out);
+            return self.text(&String::from_utf8_lossy(bytes));
+        }
+        let _ = out.write_all(bytes).and_then(|()| out.flush());
+    }
+
+    /// Prints JSON of a server on one line: the same value, without characters that a terminal
+    /// obeys.
+    pub(crate) fn raw(&self, json: &RawJson) {
+        let mut out = io::stdout().lock();
+        let _ = writeln!(out, "{}", printable_json(json)).and_then(|()| out.flush());
+    }
+
+    /// Prints a note to standard error.
+    pub(crate) fn note(&self, note: &str) {
+        if !self.quiet {
+            let _ = writeln!(anstream::stderr().lock(), "{}", printable(note));
+        }
+    }
+
+    /// Prints an error to standard error: three lines, or one of JSON.
+    pub(crate) fn failure(&self, failure: &Failure) {
+        if self.json {
+            let json = RawJson::from_value(&failure.to_json()).unwrap_or_else(|_| RawJson::empty_object());
+            let _ = writeln!(io::stderr().lock(), "{}", printable_json(&json));
+            return;
+        }
+        let mut out = anstream::stderr().lock();
+        for (start, text) in failure.lines() {
+            let style = if start.starts_with("error") { ERROR } else { DIM };
+            let _ = writeln!(out, "{style}{start}{style:#}{text}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! `list`, `ping` and `completions`.
+
+use crate::{
+    program::{Folder, command, ran, trunkline},
+    servers::{OverHttp, fixture},
+};
+
+#[test]
+fn a_list_shows_what_a_server_offers_over_every_transport_and_in_both_eras() {
+    let server = OverHttp::start();
+    let program = fixture();
+    for era in ["legacy", "modern"] {
+        let revision = if era == "legacy" { "2025-11-25" } else { "2026-07-28" };
+        for (words, transport) in
+            [(vec!["--era", era, &server.url], "http"), (vec!["--era", era, "--", &program], "stdio")]
+        {
+            let ran = trunkline(&[&["list"], &words[..]].concat()).done();
+            assert!(ran.stderr.contains("trunkline-fixture-rust"), "{ran:?}");
+            assert!(ran.stderr.contains(&format!("· {revision} · {transport} · ")), "{ran:?}");
+            let lines: Vec<&str> = ran.stdout.lines().collect();
+            for title in ["tools (", "resources (", "templates (", "prompts ("] {
+                assert!(lines.iter().any(|line| line.starts_with(title)), "{title} {ran:?}");
+            }
+            let echo = lines.iter().find(|line| line.starts_with("  echo(message: string) ")).unwrap();
+            assert!(echo.ends_with("Gives the message back"), "{echo}");
+        }
+    }
+}
+
+#[test]
+fn a_list_can_be_narrowed_and_be_json() {
+    let program = fixture();
+    let ran = trunkline(&["list", "tools", "add*", "--quiet", "--", &program]).done();
+    assert_eq!(ran.stderr, "");
+    assert_eq!(ran.stdout, "tools (1)\n  add_numbers(a: number, b: number)    Adds two numbers\n");
+    let ran = trunkline(&["list", "tools", "add*", "-q", "--signatures", "--", &program]).done();
+    assert_eq!(ran.stdout, "tools (1)\n  add_numbers(a: number, b: number)\n");
+    let ran = trunkline(&["list", "prompts", "test_prompt_with_a*", "-q", "--", &program]).done();
+    assert!(ran.stdout.starts_with("prompts (1)\n  test_prompt_with_arguments(arg1, arg2)"), "{ran:?}");
+    let ran = trunkline(&["list", "tools", "echo", "--schema", "-q", "--", &program]).done();
+    assert!(ran.stdout.contains("\"message\":{\"type\":\"string\"}"), "{ran:?}");
+    let json = trunkline(&["list", "all", "--json", "--", &program]).done().json();
+    assert_eq!(json["server"]["name"], "trunkline-fixture-rust");
+    assert!(
+        ["tools", "resources", "resourceTemplates", "prompts"]
+            .iter()
+            .all(|list| !json[*list].as_array().unwrap().is_empty())
+    );
+    let tool = json["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == "add_numbers").unwrap();
+    assert_eq!(tool["inputSchema"]["required"], serde_json::json!(["a", "b"]));
+}
+
+#[test]
+fn a_ping_says_who_answered() {
+    let server = OverHttp::start();
+    let text = trunkline(&["ping", &server.url]).done().stdout;
+    assert!(
+        text.starts_with("trunkline-fixture-rust ") && text.contains("· 2026-07-28 · http · connected in "),
+        "{text}"
+    );
+    let json = trunkline(&["ping", "--json", "--revision", "2025-06-18", "--", &fixture()]).done().json();
+    assert_eq!(json["revision"], "2025-06-18");
+    assert!(json["pingMs"].is_number() && json["connectMs"].is_number(), "{json}");
+}
+
+#[test]
+fn only_commands_that_exist_are_in_the_help_and_in_the_completions() {
+    let help = trunkline(&["--help"]).done().stdout;
+    for name in ["list", "call", "read", "prompt", "complete", "listen", "ping", "completions"] {
+        assert!(help.contains(&format!("\n  {name} ")), "{help}");
+        assert_eq!(trunkline(&[name, "--help"]).code, Some(0));
+    }
+    for shell in ["bash", "zsh", "fish", "powershell"] {
+        let script = trunkline(&["completions", shell]).done().stdout;
+        assert!(script.contains("completions") && script.contains("bearer-env"), "{shell}: {script}");
+    }
+    let misspelt = trunkline(&["lst"]);
+    assert_eq!(misspelt.code, Some(2));
+    assert!(misspelt.stderr.contains("'list'"), "{misspelt:?}");
+}
+
+#[test]
+fn flags_may_be_variables() {
+    let home = Folder::new();
+    let mut program = command(&home.path);
+    program.args(["ping", "--json", "--", &fixture()]).env("TRUNKLINE_REVISION", "2025-03-26");
+    assert_eq!(ran(&mut program).done().json()["revision"], "2025-03-26");
+}
