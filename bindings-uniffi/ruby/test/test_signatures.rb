@@ -20,6 +20,29 @@ class TestSignatures < TrunklineTest
     end
   RUBY
 
+  # Prints the declared methods that don't exist.
+  DECLARED = <<~'RUBY'
+    require "pathname"
+    require "rbs"
+    loader = RBS::EnvironmentLoader.new(core_root: nil)
+    loader.add(path: Pathname(ARGV.fetch(0)))
+    RBS::Environment.from_loader(loader).class_decls.each do |name, entry|
+      declaring = Object.const_get(name.to_s)
+      entry.decls.flat_map { |part| part.decl.members }.each do |member|
+        next unless member.respond_to?(:name) && member.respond_to?(:kind)
+        owner = member.kind == :singleton ? declaring.singleton_class : declaring
+        exists = owner.method_defined?(member.name) || owner.private_method_defined?(member.name)
+        puts "#{name} has no #{member.kind} method #{member.name}" unless exists
+      end
+    end
+    puts "compared"
+  RUBY
+
+  def test_each_signature_is_of_a_method_that_exists
+    skip "needs the gem rbs" unless Gem::Specification.any? { |gem| gem.name == "rbs" }
+    assert_equal "compared", output_of(DECLARED, arguments: [SIG])
+  end
+
   def test_signatures_accept_what_works
     expected = ["1", "1", "accept", "Oslo", 1, "O"].inspect
     assert_equal expected, output_of(CALLS)
@@ -29,9 +52,9 @@ class TestSignatures < TrunklineTest
     assert_match(/TypeError|ArgumentTypeError/, output_of("Trunkline::Server.new('x', version: 1.5)", "-r", "rbs/test/setup"))
   end
 
-  def output_of(text, *options)
+  def output_of(text, *options, arguments: [])
     env = { "RBS_TEST_TARGET" => "Trunkline::*", "RBS_TEST_OPT" => "-I #{SIG}", "RBS_TEST_LOGLEVEL" => "error" }
-    output, errors, = Timeout.timeout(60) { Open3.capture3(env, RbConfig.ruby, "-I", LIB, *options, "-r", "trunkline", "-e", text) }
+    output, errors, = Timeout.timeout(60) { Open3.capture3(env, RbConfig.ruby, "-I", LIB, *options, "-r", "trunkline", "-e", text, *arguments) }
     "#{errors.lines.grep(/Error/).first}#{output}".strip
   end
 end
