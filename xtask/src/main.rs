@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod api;
 mod bench;
 mod build;
 mod conformance;
@@ -65,6 +66,7 @@ fn run(arguments: &[String]) -> Result<bool> {
             let languages = Options::parse(options, &["--lang"])?.languages;
             build::languages(&workspace, &languages).map(|()| true)
         }
+        ("api", _) => api::run(&workspace, options),
         ("demo", _) => demo::run(&workspace, options),
         ("matrix", _) => matrix::run(&workspace, options),
         ("conformance", _) => conformance::run(workspace, options),

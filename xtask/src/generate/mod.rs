@@ -137,7 +137,7 @@ fn superfluous(workspace: &Workspace, files: &[File]) -> Result<Vec<String>> {
 
 /// Formats text with the formatter of its language. TypeScript, Kotlin and Swift are not formatted
 /// here: their templates take care of that.
-fn formatted(workspace: &Workspace, path: &str, mut text: String) -> Result<String> {
+pub(crate) fn formatted(workspace: &Workspace, path: &str, mut text: String) -> Result<String> {
     let extension = Path::new(path).extension().and_then(|extension| extension.to_str());
     let mut command = match extension {
         Some("rs") => {
@@ -147,7 +147,7 @@ fn formatted(workspace: &Workspace, path: &str, mut text: String) -> Result<Stri
                 .arg(workspace.path("rustfmt.toml"));
             rustfmt
         }
-        Some("py") => {
+        Some("py" | "pyi") => {
             let ruff = |arguments: &[&str]| {
                 let mut ruff = workspace.command(workspace.venv_program(VENV, "ruff"));
                 ruff.current_dir(workspace.path("bindings-python")).args(arguments);

@@ -22,6 +22,7 @@ use std::sync::OnceLock;
 
 use anyhow::{Result, bail};
 
+use crate::api::Listing;
 use crate::console;
 use crate::requirements::TestSyntax;
 use crate::test::Step;
@@ -46,6 +47,8 @@ pub(crate) struct Entry {
     pub(crate) package: Option<&'static str>,
     /// The directory that the paths of its column in `docs/bindings.md` are relative to.
     pub(crate) modules: Option<&'static str>,
+    /// How its public API is listed, if it is.
+    pub(crate) api: Option<Listing>,
     /// How its tests are written, for `cargo xtask requirements`.
     pub(crate) tests: TestSyntax,
     /// Its own steps of `cargo xtask test`; those of all languages are in `test/steps.rs`.

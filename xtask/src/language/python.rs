@@ -16,7 +16,8 @@ use crate::workspace::Workspace;
 
 const PACKAGE: &str = "bindings-python";
 /// Python code that is not part of the package but follows its formatting rules.
-const OTHER_FOLDERS: [&str; 7] = [
+const OTHER_FOLDERS: [&str; 8] = [
+    "tests/api",
     "tests/fixtures/python",
     "tests/peers/python",
     "tests/scars",

@@ -92,9 +92,7 @@ pub(super) fn start_snippet(workspace: &Workspace, source: &Path) -> Result<Comm
 /// The published crates.
 pub(super) fn doc(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut cargo = workspace.cargo();
-    cargo.args(["doc", "--quiet", "--no-deps", "--package", "trunkline", "--package", "trunkline-proto"]);
-    cargo.args(["--package", "trunkline-core", "--package", "trunkline-gateway", "--package", "trunkline-testing"]);
-    cargo.args(["--package", "trunkline-bridge"]).env("RUSTDOCFLAGS", "-D warnings");
+    cargo.args(rust_docs::arguments()).env("RUSTDOCFLAGS", "-D warnings");
     let count = one(cargo)?;
     Ok(if count.failed == 0 { count.and(rust_docs::check(workspace)?) } else { count })
 }

@@ -3,6 +3,7 @@
 use anyhow::bail;
 
 use super::{Entry, Snippets, c, go, jvm, node, python, ruby, rust, swift};
+use crate::api;
 use crate::bench::builds;
 use crate::build::{self, system};
 use crate::go_modules;
@@ -25,6 +26,7 @@ const PLAIN: Entry = Entry {
     crates: &[],
     package: None,
     modules: None,
+    api: None,
     tests: WHOLE_FILES,
     steps: &[],
     folders: &[],
@@ -61,6 +63,7 @@ pub(super) static RUST: Entry = Entry {
         "core/bridge/src",
         "cli/src",
     ],
+    api: Some(api::RUST),
     tests: TestSyntax {
         is_file: |name, _| name.ends_with(".rs"),
         // Other files have a test module at the end.
@@ -117,6 +120,13 @@ pub(super) static RUST: Entry = Entry {
         Step::new(Turn::Cargo, "rust doc", &[Path("core/"), Path("xtask/src/test/rust_docs.rs")], rust::doc).long(),
         Step::new(
             Turn::Cargo,
+            "public API of the crates",
+            &[Path("core/"), Path("api/"), Path("xtask/src/api/")],
+            api::check_long,
+        )
+        .long(),
+        Step::new(
+            Turn::Cargo,
             "cargo features",
             &[
                 Path("core/"),
@@ -148,6 +158,7 @@ pub(super) static PYTHON: Entry = Entry {
     crates: &["bindings-python/src"],
     package: Some("bindings-python/python/trunkline"),
     modules: Some("bindings-python/python/trunkline/_internal"),
+    api: Some(api::PYTHON),
     tests: TestSyntax {
         is_file: |name, _| name.starts_with("test_") && name.ends_with(".py"),
         above: &["#", "@"],
@@ -197,6 +208,7 @@ pub(super) static NODE: Entry = Entry {
     crates: &["bindings-node/native"],
     package: Some("bindings-node/src"),
     modules: Some("bindings-node/src"),
+    api: Some(api::NODE),
     tests: TestSyntax {
         is_file: |name, _| node::TESTS.iter().any(|ending| name.ends_with(ending)),
         above: &["//", "/*", "*"],
@@ -212,7 +224,7 @@ pub(super) static NODE: Entry = Entry {
         Step::new(
             Turn::Beside,
             "node lint and types",
-            &[PACKAGE, FIXTURES, EXAMPLES, BENCHES, Path("tests/npm/")],
+            &[PACKAGE, FIXTURES, EXAMPLES, BENCHES, Path("tests/api/"), Path("tests/npm/")],
             node::lint,
         ),
         // The server and the authorization server are Node programs.
@@ -296,6 +308,7 @@ pub(super) static GO: Entry = Entry {
     title: "Go",
     fences: &["go"],
     pages: &["tutorial-go.md", "migrate-go-sdk.md"],
+    api: Some(api::GO),
     tests: TestSyntax {
         is_file: |name, _| name.ends_with("_test.go"),
         functions: &["func ", "type "],
@@ -334,6 +347,7 @@ pub(super) static KOTLIN: Entry = Entry {
     title: "Kotlin",
     fences: &["kotlin"],
     pages: &["tutorial-kotlin.md", "migrate-kotlin-sdk.md"],
+    api: Some(api::KOTLIN),
     tests: TestSyntax {
         is_file: |name, _| name.ends_with("Test.kt"),
         above: &["//", "/**", "*", "@Test"],
@@ -369,6 +383,7 @@ pub(super) static JAVA: Entry = Entry {
     title: "Java",
     fences: &["java"],
     pages: &["tutorial-java.md", "migrate-java-sdk.md"],
+    api: Some(api::JAVA),
     tests: TestSyntax {
         is_file: |name, _| name.ends_with("Test.java"),
         above: &["//", "/**", "*", "@Test"],

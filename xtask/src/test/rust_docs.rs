@@ -10,7 +10,8 @@ use crate::test::Count;
 use crate::workspace::Workspace;
 
 /// The published crates.
-const CRATES: [&str; 5] = ["trunkline", "trunkline_core", "trunkline_gateway", "trunkline_proto", "trunkline_testing"];
+pub(crate) const CRATES: [&str; 5] =
+    ["trunkline", "trunkline_core", "trunkline_gateway", "trunkline_proto", "trunkline_testing"];
 /// The files whose re-exports are main types.
 const MAIN: [&str; 2] = ["core/src/lib.rs", "core/src/prelude.rs"];
 /// Main types that are only in modules.
@@ -35,6 +36,15 @@ const OF_MODULES: [&str; 19] = [
     "Target",
     "Telemetry",
 ];
+
+/// The arguments of cargo for the pages of the published crates, with all features: the bridge
+/// needs all but one of them.
+pub(crate) fn arguments() -> Vec<String> {
+    let packages = CRATES.iter().chain(&["trunkline_bridge"]).map(|name| name.replace('_', "-"));
+    let packages = packages.flat_map(|name| ["--package".to_owned(), name]);
+    let features = ["doc", "--quiet", "--no-deps", "--features", "trunkline/opentelemetry"];
+    features.into_iter().map(str::to_owned).chain(packages).collect()
+}
 
 pub(crate) fn check(workspace: &Workspace) -> Result<Count> {
     let mut count = Count::default();

@@ -62,7 +62,7 @@ const CONFORMANCE: &[Reads] = &[Core, PACKAGE, FIXTURES, Path("tests/conformance
 
 /// Of the steps that wait for the build, the longest come first, so that none is left alone at the
 /// end.
-pub(super) static SHARED: [Step; 24] = {
+pub(super) static SHARED: [Step; 25] = {
     use Turn::{Beside, Cargo, Early, Last};
     [
         Step::new(
@@ -181,6 +181,12 @@ pub(super) static SHARED: [Step; 24] = {
         Step::each(Beside, "conformance", CONFORMANCE, |workspace, selection| {
             crate::conformance::servers(workspace, &selection.languages, &[])
         }),
+        Step::each(
+            Beside,
+            "public API",
+            &[Core, PACKAGE, Path("api/"), Path("tests/api/"), Path("xtask/src/api/")],
+            crate::api::check,
+        ),
         Step::each(
             Beside,
             "programs of snippets",
