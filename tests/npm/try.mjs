@@ -2,7 +2,7 @@
 // traced, moved away from its `node_modules`, and in other runtimes.
 //   node try.mjs FOLDER LIBRARY [WORD...]
 // Everything is created in FOLDER, with the built library; words select trials by name.
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
@@ -11,12 +11,12 @@ import { dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
+import { pack } from "./pack.mjs";
 import { serve } from "./registry.mjs";
 
 const [given, library, ...words] = process.argv.slice(2);
 const folder = resolve(given);
 const here = dirname(fileURLToPath(import.meta.url));
-const source = resolve(here, "../../bindings-node");
 const project = join(folder, "project");
 /** Each command may take this long. */
 const timeoutMs = 300_000;
@@ -253,21 +253,6 @@ function installFolder(app) {
   for (const name of ["program.mjs", "program.cjs"]) copyFileSync(join(here, "project", name), join(app, name));
 }
 
-/** Packs the package and that of this platform with the library. Returns the tarballs. */
-function pack() {
-  const copy = join(folder, "source");
-  rmSync(copy, { recursive: true, force: true });
-  mkdirSync(join(copy, "scripts"), { recursive: true });
-  cpSync(join(source, "dist"), join(copy, "dist"), { recursive: true });
-  for (const name of ["package.json", "README.md", "LICENSE-APACHE", "LICENSE-MIT", "scripts/platform-package.mjs"]) copyFileSync(join(source, name), join(copy, name));
-  const name = `${process.platform}-${process.arch}`;
-  const libc = process.report.getReport().header.glibcVersionRuntime ? "gnu" : "musl";
-  const platform = { linux: `${name}-${libc}`, win32: `${name}-msvc` }[process.platform] ?? name;
-  execFileSync(process.execPath, [join(copy, "scripts/platform-package.mjs"), platform, library, "--publishable"], { stdio: "ignore" });
-  const packed = execFileSync("npm", ["pack", "--json", "--offline", ".", `./npm/${platform}`], { cwd: copy, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
-  return JSON.parse(packed).map(({ filename }) => join(copy, filename));
-}
-
 /** The project with its tools, pinned by the lock file, and the package. */
 async function prepare(registry) {
   const lock = readFileSync(join(here, "project/package-lock.json"), "utf8");
@@ -290,7 +275,7 @@ async function prepare(registry) {
 mkdirSync(folder, { recursive: true });
 rmSync(join(folder, "npm-cache"), { recursive: true, force: true });
 rmSync(join(folder, "bun-cache"), { recursive: true, force: true });
-const tarballs = pack();
+const tarballs = pack(join(folder, "source"), library);
 const registry = await serve(tarballs);
 try {
   await prepare(registry);

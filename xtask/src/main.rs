@@ -17,6 +17,7 @@ mod matrix;
 mod options;
 mod pages;
 mod process;
+mod release;
 mod report;
 mod requirements;
 mod scars;
@@ -74,6 +75,7 @@ fn run(arguments: &[String]) -> Result<bool> {
         ("go-modules", [libraries, "--tag"]) => go_modules::run(&workspace, libraries, true),
         ("generate", []) => generate::run(&workspace, false),
         ("generate", ["--check"]) => generate::run(&workspace, true),
+        ("release", ["--dry-run", ..]) => release::run(&workspace, &options[1..]),
         ("requirements", []) => requirements::run(&workspace),
         ("site", []) => pages::make(&workspace).map(|()| true),
         ("scars", _) => scars::run(&workspace, options),

@@ -174,7 +174,8 @@ fn jna_platform() -> String {
     format!("{system}-{}", std::env::consts::ARCH.replace('_', "-"))
 }
 
-fn native(workspace: &Workspace) -> PathBuf {
+/// The folder with the native library in a folder of its platform.
+pub(crate) fn native(workspace: &Workspace) -> PathBuf {
     HOME.folder(workspace).join("native")
 }
 

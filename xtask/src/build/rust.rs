@@ -24,6 +24,10 @@ pub(crate) fn build(workspace: &Workspace) -> Result<()> {
 /// and the step "rust clippy" reads them.
 pub(crate) fn cargo(workspace: &Workspace) -> Command {
     let mut cargo = workspace.cargo();
-    cargo.env("RUSTC_WORKSPACE_WRAPPER", format!("clippy-driver{}", std::env::consts::EXE_SUFFIX));
+    cargo.env(WRAPPER.0, WRAPPER.1);
     cargo
 }
+
+/// The variable that makes cargo do so.
+pub(crate) const WRAPPER: (&str, &str) =
+    ("RUSTC_WORKSPACE_WRAPPER", if cfg!(windows) { "clippy-driver.exe" } else { "clippy-driver" });

@@ -8,7 +8,7 @@ mod node;
 mod python;
 mod ruby;
 mod rust;
-mod swift;
+pub(crate) mod swift;
 mod table;
 
 pub(crate) use c::scenarios;

@@ -16,8 +16,9 @@ use crate::workspace::Workspace;
 
 const PACKAGE: &str = "bindings-python";
 /// Python code that is not part of the package but follows its formatting rules.
-const OTHER_FOLDERS: [&str; 8] = [
+const OTHER_FOLDERS: [&str; 9] = [
     "tests/api",
+    "tests/packages",
     "tests/fixtures/python",
     "tests/peers/python",
     "tests/scars",

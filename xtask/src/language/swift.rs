@@ -41,7 +41,7 @@ pub(super) fn tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
 
 /// The repository of a release, without network access: a program gets the package from it by its
 /// URL and version, and calls a tool.
-pub(super) fn package(workspace: &Workspace, _: &Selection) -> Result<Count> {
+pub(crate) fn package(workspace: &Workspace) -> Result<Count> {
     let place = workspace.target.join("swift/trial");
     if place.exists() {
         std::fs::remove_dir_all(&place)?;

@@ -478,7 +478,7 @@ pub(super) static SWIFT: Entry = Entry {
             Turn::Beside,
             "swift package",
             &[Core, PACKAGE, Path("tests/swift-package/"), Path("LICENSE")],
-            swift::package,
+            |workspace, _| swift::package(workspace),
         ),
     ],
     folders: &[UNIFFI, &["bindings-uniffi/swift/"]],

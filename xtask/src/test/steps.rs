@@ -62,7 +62,7 @@ const CONFORMANCE: &[Reads] = &[Core, PACKAGE, FIXTURES, Path("tests/conformance
 
 /// Of the steps that wait for the build, the longest come first, so that none is left alone at the
 /// end.
-pub(super) static SHARED: [Step; 25] = {
+pub(super) static SHARED: [Step; 26] = {
     use Turn::{Beside, Cargo, Early, Last};
     [
         Step::new(
@@ -204,6 +204,21 @@ pub(super) static SHARED: [Step; 25] = {
             "installing from a checkout",
             &[Core, PACKAGE, SNIPPETS, Path("README.md"), Path("xtask/src/test/checkout.rs")],
             checkout::check,
+        )
+        .long(),
+        Step::each(
+            Cargo,
+            "packages",
+            &[
+                Core,
+                PACKAGE,
+                EXAMPLES,
+                Path("LICENSE"),
+                Path("tests/npm/"),
+                Path("tests/packages/"),
+                Path("xtask/src/release.rs"),
+            ],
+            crate::release::check,
         )
         .long(),
         Step::new(

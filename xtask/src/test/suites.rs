@@ -164,7 +164,7 @@ pub(crate) fn npm(workspace: &Workspace, _: &Selection) -> Result<Count> {
 }
 
 /// The results of a program that prints `ok` or `not ok` with the name of each trial.
-fn of_lines(output: &Output) -> Count {
+pub(crate) fn of_lines(output: &Output) -> Count {
     let lines = |word: &str| output.text.lines().filter(|line| line.starts_with(word)).count();
     judged(output, lines("ok "), lines("not ok "), "")
 }
