@@ -22,7 +22,7 @@ use crate::{
         envelope::{self, Beginning, Frame, FrameBounds, Message, Notification},
         method::{self, Method},
     },
-    wire_log::{Direction, MessageInfo, Side},
+    wire_log::{Direction, MessageInfo, Side, Transport},
 };
 use bytes::Bytes;
 use std::{
@@ -139,8 +139,13 @@ impl ClientInner {
                 Ok(message) => self.message(message),
                 Err(malformed) => {
                     let start = String::from_utf8_lossy(&frame[..frame.len().min(MAX_EXCERPT)]);
-                    *self.invalid_frame.lock() = Some(printable(&start).trim().to_owned());
-                    tracing::warn!(target: "trunkline::client::connection", server, error = %malformed.error, "the server sent an invalid message");
+                    let line = printable(&start).trim().to_owned();
+                    if self.transport == Transport::Stdio && !line.starts_with(['{', '[']) {
+                        tracing::warn!(target: "trunkline::client::child", server, line, "the server printed to its standard output, which is only for messages: let it log to its standard error instead");
+                    } else {
+                        tracing::warn!(target: "trunkline::client::connection", server, error = %malformed.error, "the server sent an invalid message");
+                    }
+                    *self.invalid_frame.lock() = Some(line);
                     // A request, which its sender waits for: responses are never malformed.
                     if let Some(id) = &malformed.id {
                         self.send(envelope::encode_error(Some(id), &malformed.error));

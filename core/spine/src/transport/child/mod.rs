@@ -57,8 +57,11 @@ enum ProcessState {
 const LEFTOVER_GRACE: Duration = Duration::from_millis(200);
 /// Time for the system to remove killed processes.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long to wait for the last lines of standard error after the process has exited.
-const STDERR_TIMEOUT: Duration = Duration::from_millis(300);
+/// How long to wait for the exit of a process that has closed a pipe.
+const EXIT_STATUS_TIMEOUT: Duration = Duration::from_millis(300);
+/// How long to wait for the last lines of standard error after the process has exited. They are
+/// there already, unless a descendant keeps the pipe open.
+const STDERR_TIMEOUT: Duration = Duration::from_millis(50);
 
 impl ChildProcess {
     /// Starts a server. Requires a running tokio runtime.
@@ -154,7 +157,7 @@ impl ChildProcess {
     /// Waits a moment for both, since a pipe closes before its process exits. `closed` is the pipe
     /// that was closed, in case the process is still running.
     pub async fn obituary(&self, closed: &str) -> ProcessExit {
-        let ended = timeout(STDERR_TIMEOUT, self.ended()).await;
+        let ended = timeout(EXIT_STATUS_TIMEOUT, self.ended()).await;
         let text = match ended {
             Err(_) => format!("the server process \"{}\" closed its {closed}", self.command),
             Ok(None) => format!("the server process \"{}\" ended", self.command),
