@@ -291,6 +291,11 @@ type ClientOptions struct {
 	// Reconnect on the next call if the connection was lost; calls in flight fail. Without it, the
 	// client ends with its connection. The default is true.
 	Reconnect *bool `json:"reconnect,omitempty"`
+	// Connect with the first request instead of when the client is opened. A request fails if it cannot
+	// connect, and the next one tries again. Until one succeeds, the client knows nothing about the
+	// server. A group has no such option: it connects to its servers when it is opened, and again on
+	// demand.
+	Lazy bool `json:"lazy,omitempty"`
 	// Maximum silence of a server on a pipe before it is treated as legacy. The default is 5 seconds.
 	ProbeTimeout time.Duration `json:"probeTimeoutMs,omitempty"`
 	// Maximum time for a child process to exit on its own when the client closes, or gives up

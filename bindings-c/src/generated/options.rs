@@ -1005,6 +1005,18 @@ pub unsafe extern "C" fn trunkline_client_options_set_reconnect(
     set!(options, options.given.put("reconnect", reconnect))
 }
 
+/// Sets whether to connect with the first request instead of when the client is opened. A request
+/// fails if it cannot connect, and the next one tries again. Until one succeeds, the client knows
+/// nothing about the server. A group has no such option: it connects to its servers when it is
+/// opened, and again on demand. Default false.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_set_lazy(
+    options: *mut trunkline_client_options,
+    lazy: bool,
+) -> trunkline_result {
+    set!(options, options.given.put("lazy", lazy))
+}
+
 /// Sets the maximum silence of a server on a pipe before it is treated as legacy. In
 /// milliseconds. Default 5000.
 #[unsafe(no_mangle)]

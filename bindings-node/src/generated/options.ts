@@ -388,6 +388,13 @@ export interface ClientOptions {
    * client ends with its connection. Default: true.
    */
   reconnect?: boolean | undefined;
+  /**
+   * Connect with the first request instead of when the client is opened. A request fails if it
+   * cannot connect, and the next one tries again. Until one succeeds, the client knows nothing
+   * about the server. A group has no such option: it connects to its servers when it is opened, and
+   * again on demand. Default: false.
+   */
+  lazy?: boolean | undefined;
   /** Maximum silence of a server on a pipe before it is treated as legacy. Default: 5000 (5 s). */
   probeTimeout?: number | undefined;
   /**

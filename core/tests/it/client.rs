@@ -7,6 +7,7 @@ mod duplicates;
 mod groups;
 mod host;
 mod host_tasks;
+mod lazy;
 mod negotiation;
 mod odd_answers;
 mod odd_requests;

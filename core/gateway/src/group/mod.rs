@@ -118,6 +118,10 @@ impl ClientGroup {
         events: Arc<dyn ClientEvents>,
     ) -> Result<Self, ClientError> {
         options.server_defaults.check(true).map_err(ClientError::Invalid)?;
+        if options.lazy {
+            let text = "lazy: a group connects to its servers when it is opened, and again on demand";
+            return Err(ClientError::Invalid(text.to_owned()));
+        }
         if let Some(auth) = &options.auth {
             auth.check_group().map_err(|error| ClientError::Invalid(error.0))?;
         }

@@ -61,7 +61,8 @@ impl Client {
 
     /// The server's description from when the connection was opened. If 2026-07-28 is pinned, the
     /// description is requested in the background once the connection is open: until it arrives,
-    /// only the revision is known.
+    /// only the revision is known. With the option `lazy`, nothing is known before the first
+    /// request.
     pub fn server(&self) -> &ServerDescription {
         static UNKNOWN: OnceBox<ServerDescription> = OnceBox::new();
         self.inner
@@ -179,7 +180,7 @@ impl Client {
         options: ClientOptions,
         events: Arc<dyn ClientEvents>,
     ) -> Result<Self, ClientError> {
-        let options = options.with_revision(RevisionChoice::Pinned(self.revision()));
+        let options = options.with_revision(RevisionChoice::Pinned(self.revision())).with_lazy(false);
         let (runtime, connector) = (Arc::clone(&self.inner.runtime), Arc::clone(&self.inner.connector));
         Self::open_as(self.inner.label.configured(), runtime, connector, options, events).await
     }

@@ -102,6 +102,11 @@ trunkline_proto::options! {
         /// Reconnect on the next call if the connection was lost; calls in flight fail. Without it,
         /// the client ends with its connection.
         reconnect: bool => "reconnect" = true,
+        /// Connect with the first request instead of when the client is opened. A request fails if
+        /// it cannot connect, and the next one tries again. Until one succeeds, the client knows
+        /// nothing about the server. A group has no such option: it connects to its servers when it
+        /// is opened, and again on demand.
+        lazy: bool => "lazy" = false,
         /// Maximum silence of a server on a pipe before it is treated as legacy.
         probe_timeout: Duration => "probeTimeoutMs" as Millis = Duration::from_secs(5),
         /// Maximum time for a child process to exit on its own when the client closes, or gives up

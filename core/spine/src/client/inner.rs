@@ -6,6 +6,7 @@ use super::{
     state::{
         client_call::Awaited,
         client_task_table::ClientTaskTable,
+        first_opening::FirstOpening,
         host::{HandledEvents, Host},
         known_tools::KnownTools,
         open_subscriptions::Subscriptions,
@@ -66,8 +67,11 @@ pub(crate) struct ClientInner {
     /// Messages of an abandoned link have an older number.
     pub(super) generation: AtomicU64,
     pub(super) timer: Timer,
-    /// When opening the conversation started.
-    pub(super) began: Instant,
+    /// When opening the conversation started, without the pauses before.
+    pub(super) began: Mutex<Instant>,
+    pub(super) first_opening: Mutex<FirstOpening>,
+    /// True once the connection was open for the first time.
+    pub(super) was_opened: AtomicBool,
     pub(super) pauses: Pauses,
     pub(super) server: OnceLock<ServerDescription>,
     /// The server's description, if it was requested after the connection was open.
@@ -120,7 +124,9 @@ impl ClientInner {
             reconnecting: Mutex::default(),
             generation: AtomicU64::new(0),
             timer: Timer::default(),
-            began,
+            began: Mutex::new(began),
+            first_opening: Mutex::default(),
+            was_opened: AtomicBool::new(false),
             pauses: Pauses::default(),
             server: OnceLock::new(),
             described: OnceLock::new(),

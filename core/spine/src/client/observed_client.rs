@@ -100,7 +100,7 @@ impl ClientInner {
         let (Some(telemetry), Some(server)) = (&self.telemetry, self.server.get()) else { return };
         if server.revision.era() == Era::Legacy {
             let network = self.network_facts();
-            let duration = self.runtime.now().saturating_duration_since(self.began);
+            let duration = self.runtime.now().saturating_duration_since(*self.began.lock());
             let failure = error.map(|error| error.kind().as_str());
             telemetry.session_ended(ObservedSession::new(OperationKind::Client, network, failure, duration));
         }

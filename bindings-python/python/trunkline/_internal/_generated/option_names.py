@@ -52,6 +52,7 @@ CLIENT_OPTIONS: Final = {
     "log_level": "logLevel",
     "connect_timeout": "connectTimeoutMs",
     "reconnect": "reconnect",
+    "lazy": "lazy",
     "probe_timeout": "probeTimeoutMs",
     "close_timeout": "closeTimeoutMs",
     "max_message_bytes": "maxMessageBytes",

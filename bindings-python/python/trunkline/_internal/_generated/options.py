@@ -264,6 +264,13 @@ class ClientOptions(TypedDict, total=False):
     the client ends with its connection. Default: True.
     """
 
+    lazy: bool | None
+    """Connect with the first request instead of when the client is opened. A request fails if it
+    cannot connect, and the next one tries again. Until one succeeds, the client knows nothing
+    about the server. A group has no such option: it connects to its servers when it is
+    opened, and again on demand. Default: False.
+    """
+
     probe_timeout: float | None
     """Maximum silence of a server on a pipe before it is treated as legacy. In seconds. Default:
     5.

@@ -269,6 +269,10 @@ module Trunkline
     #   together. In memory, this includes opening the lifespan of the server.
     # - `reconnect` (Boolean): Reconnect on the next call if the connection was lost; calls in
     #   flight fail. Without it, the client ends with its connection.
+    # - `lazy` (Boolean): Connect with the first request instead of when the client is opened. A
+    #   request fails if it cannot connect, and the next one tries again. Until one succeeds, the
+    #   client knows nothing about the server. A group has no such option: it connects to its
+    #   servers when it is opened, and again on demand.
     # - `probe_timeout` (Numeric): Maximum silence of a server on a pipe before it is treated as
     #   legacy.
     # - `close_timeout` (Numeric): Maximum time for a child process to exit on its own when the
@@ -300,6 +304,7 @@ module Trunkline
       log_level: "logLevel",
       connect_timeout: "connectTimeoutMs",
       reconnect: "reconnect",
+      lazy: "lazy",
       probe_timeout: "probeTimeoutMs",
       close_timeout: "closeTimeoutMs",
       max_message_bytes: "maxMessageBytes",

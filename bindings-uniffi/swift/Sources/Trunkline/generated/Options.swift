@@ -463,6 +463,11 @@ public struct ClientOptions: Codable, Sendable {
     /// Reconnect on the next call if the connection was lost; calls in flight fail. Without it,
     /// the client ends with its connection. Default: `true`.
     public var reconnect: Bool?
+    /// Connect with the first request instead of when the client is opened. A request fails if it
+    /// cannot connect, and the next one tries again. Until one succeeds, the client knows nothing
+    /// about the server. A group has no such option: it connects to its servers when it is
+    /// opened, and again on demand. Default: `false`.
+    public var lazy: Bool?
     /// Maximum silence of a server on a pipe before it is treated as legacy. Default: 5 s.
     public var probeTimeout: Duration?
     /// Maximum time for a child process to exit on its own when the client closes, or gives up
@@ -498,6 +503,7 @@ public struct ClientOptions: Codable, Sendable {
         case logLevel
         case connectTimeout = "connectTimeoutMs"
         case reconnect
+        case lazy
         case probeTimeout = "probeTimeoutMs"
         case closeTimeout = "closeTimeoutMs"
         case maxMessageBytes
@@ -524,6 +530,7 @@ public struct ClientOptions: Codable, Sendable {
         validateResults: Bool? = nil,
         connectTimeout: Duration? = nil,
         reconnect: Bool? = nil,
+        lazy: Bool? = nil,
         probeTimeout: Duration? = nil,
         closeTimeout: Duration? = nil,
         maxMessageBytes: Int? = nil,
@@ -548,6 +555,7 @@ public struct ClientOptions: Codable, Sendable {
         self.validateResults = validateResults
         self.connectTimeout = connectTimeout
         self.reconnect = reconnect
+        self.lazy = lazy
         self.probeTimeout = probeTimeout
         self.closeTimeout = closeTimeout
         self.maxMessageBytes = maxMessageBytes
@@ -579,6 +587,7 @@ public struct ClientOptions: Codable, Sendable {
         logLevel: LoggingLevel? = nil,
         connectTimeout: Duration? = nil,
         reconnect: Bool? = nil,
+        lazy: Bool? = nil,
         probeTimeout: Duration? = nil,
         closeTimeout: Duration? = nil,
         maxMessageBytes: Int? = nil,
@@ -605,6 +614,7 @@ public struct ClientOptions: Codable, Sendable {
         self.logLevel = logLevel
         self.connectTimeout = connectTimeout
         self.reconnect = reconnect
+        self.lazy = lazy
         self.probeTimeout = probeTimeout
         self.closeTimeout = closeTimeout
         self.maxMessageBytes = maxMessageBytes

@@ -45,6 +45,10 @@ impl Client {
 
     fn send_notification(&self, method: &str, params: Option<&RawJson>) -> Result<(), ClientError> {
         self.inner.check_open()?;
+        if !self.was_opened() {
+            self.notify_when_open(method, params);
+            return Ok(());
+        }
         let notification = self.inner.conversation.lock().notification(method, params);
         let notification = notification.map_err(|error| ClientError::Invalid(error.message))?;
         self.inner.check_size(method, &notification)?;
@@ -52,5 +56,16 @@ impl Client {
         self.inner.log(Direction::Sent, revision, "", &notification);
         self.inner.deliver(LinkMessage::without_answer(notification));
         Ok(())
+    }
+
+    /// Sends a notification once the connection is open, and opens it.
+    fn notify_when_open(&self, method: &str, params: Option<&RawJson>) {
+        let (client, method, params) = (self.clone(), method.to_owned(), params.cloned());
+        self.inner.runtime.spawn(Box::pin(async move {
+            let opened = client.opened().await;
+            if let Err(error) = opened.and_then(|()| client.send_notification(&method, params.as_ref())) {
+                tracing::warn!(target: "trunkline::client::connection", method, %error, "could not send a notification");
+            }
+        }));
     }
 }

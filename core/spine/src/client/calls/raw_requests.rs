@@ -2,7 +2,7 @@
 
 use crate::{
     client::{
-        Client, ClientError, RequestOptions,
+        Client, ClientError, ProgressHook, RequestOptions,
         inner::ClientInner,
         state::{
             client_call::{ClientCall, Flight, RequestParts},
@@ -13,6 +13,8 @@ use crate::{
     engine::{OnBehalf, RequestExtras},
     on_drop::OnDrop,
     protocol::{RawJson, RevisionFeature, members::members, method, model::LoggingLevel},
+    race::unless,
+    telemetry::Ambient,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::sync::Arc;
@@ -113,6 +115,9 @@ impl Client {
         request: RequestParts<'_>,
         mut extras: RequestExtras,
     ) -> Result<Arc<ClientCall>, ClientError> {
+        if !self.was_opened() {
+            return self.begin_when_open(call, request, extras);
+        }
         let is_own = extras.on_behalf.is_none();
         if request.method == method::LOGGING_SET_LEVEL
             && let Some(done) = self.keep_log_level(request)?
@@ -136,6 +141,32 @@ impl Client {
         }
         let task = self.task_wish(request, is_own);
         self.send_first(call, request, extras, task)
+    }
+
+    /// Starts a call that opens the connection first.
+    fn begin_when_open(
+        &self,
+        call: ClientCall,
+        request: RequestParts<'_>,
+        extras: RequestExtras,
+    ) -> Result<Arc<ClientCall>, ClientError> {
+        self.inner.check_open()?;
+        let (waiting, stop) = ClientCall::working(call.receiver);
+        let (call, reporting) = (Arc::clone(&waiting), Arc::clone(&waiting));
+        let report = move |params: &RawJson| reporting.receiver.progress(params.clone());
+        let on_progress = extras.progress.then(|| Arc::new(report) as ProgressHook);
+        let (client, method, params) = (self.clone(), request.method.to_owned(), request.params.cloned());
+        let (options, ambient) = (request.options.clone(), Ambient::current());
+        self.inner.runtime.spawn(Box::pin(ambient.around(async move {
+            let sent = async {
+                client.opened().await?;
+                let request = client.inner.parts(&method, params.as_ref(), &options);
+                client.wait(client.begin(ClientCall::new(CallReceiver::future(on_progress)), request, extras)?).await
+            };
+            let outcome = unless(stop.kept(), sent).await;
+            call.finish(outcome.unwrap_or(Err(ClientError::Cancelled)));
+        })));
+        Ok(waiting)
     }
 
     /// Stores the log level. In the modern era, it is sent with each request, so this returns the

@@ -45,6 +45,7 @@ impl Client {
         params: Option<&RawJson>,
         options: &RequestOptions,
     ) -> Result<RawJson, ClientError> {
+        self.opened().await?;
         let opaque =
             self.inner.server.get().is_none_or(|server| server.revision.supports(RevisionFeature::OpaqueCursors));
         let mut list = WholeList::of(method, opaque)?;

@@ -18,6 +18,7 @@ use crate::{
     protocol::{Era, RawJson, Revision, method, option_names::OptionNames},
     race::until,
     runtime::Runtime,
+    telemetry::OpenOperation,
     wire_log::{Direction, Transport},
 };
 use std::{
@@ -57,46 +58,23 @@ impl Client {
         let opening = options.opening.take();
         options.check().map_err(|problem| ClientError::Invalid(OptionNames::Snake.text(&problem)))?;
         check_roots(options.roots.as_deref().unwrap_or_default())?;
-        let inner =
-            ClientInner::new(runtime, Arc::clone(&connector), declaring_auth(options, connector.auth()), events);
+        let auth = connector.auth();
+        let inner = ClientInner::new(runtime, connector, declaring_auth(options, auth), events);
         inner.label.configure(name.map(str::to_owned));
-        inner.begin_opening(opening);
-        let opened = inner.until_connect_deadline(inner.began, inner.find_revision(&*connector)).await;
-        let opened = opened.unwrap_or(Err(ClientError::Negotiation(NegotiationError::TimedOut)));
-        inner.end_opening(&opened);
-        let error = match opened {
-            Ok(()) => {
-                // No change after opening the connection is missed.
-                if inner.options.listen {
-                    inner.listen_to_lists(Arc::clone(&inner.events)).await;
-                }
-                // A connection that ends before it is returned counts as never opened.
-                let failure = inner.failure.lock().clone();
-                let Some(failure) = failure else { return Ok(Self { inner }) };
-                ClientError::Link(failure)
-            }
-            Err(ClientError::Negotiation(NegotiationError::TimedOut)) => ClientError::Timeout(inner.silence()),
-            Err(error) => error,
-        };
-        inner.closed.store(true, Ordering::Release);
-        let (lost, link) = (inner.lost_link.lock().take(), inner.link.lock().take());
-        let closing = link.map(|link| link.close(inner.options.close_timeout));
-        let closed = async {
-            if let Some(lost) = lost {
-                lost.kept().await;
-            }
-            if let Some(closing) = closing {
-                closing.await;
-            }
-        };
-        if inner.transport == Transport::Channel {
-            // The program may dispose of its transport once this returns.
-            closed.await;
-        } else {
-            // Wait for the remaining connect timeout; then closing continues in the background.
-            until(&*inner.runtime, inner.connect_deadline(inner.began), closed).await;
+        if inner.options.lazy {
+            inner.first_opening.lock().span = opening;
+            return Ok(Self { inner });
         }
-        Err(error)
+        let opened = inner.open_now(opening).await.and_then(|()| {
+            // A connection that ends before it is returned counts as never opened.
+            let failure = inner.failure.lock().clone();
+            failure.map_or(Ok(()), |failure| Err(ClientError::Link(failure)))
+        });
+        if opened.is_err() {
+            inner.closed.store(true, Ordering::Release);
+            inner.close_unopened().await;
+        }
+        opened.map(|()| Self { inner })
     }
 }
 
@@ -126,6 +104,54 @@ fn probe_outcome(outcome: Result<RawJson, ClientError>) -> Result<ProbeOutcome, 
 }
 
 impl ClientInner {
+    /// Connects, negotiates the revision, and subscribes to list changes if the program wants them.
+    pub(super) async fn open_now(self: &Arc<Self>, span: Option<Arc<dyn OpenOperation>>) -> Result<(), ClientError> {
+        let began = self.runtime.now();
+        // Earlier pauses don't extend the deadline.
+        let began = began.checked_sub(self.pauses.total(began)).unwrap_or(began);
+        *self.began.lock() = began;
+        self.begin_opening(span);
+        let connector = Arc::clone(&self.connector);
+        let opened = self.until_connect_deadline(began, self.find_revision(&*connector)).await;
+        let opened = opened.unwrap_or(Err(ClientError::Negotiation(NegotiationError::TimedOut)));
+        self.end_opening(&opened);
+        match opened {
+            Err(ClientError::Negotiation(NegotiationError::TimedOut)) => Err(ClientError::Timeout(self.silence())),
+            Err(error) => Err(error),
+            Ok(()) => {
+                // No change after opening the connection is missed.
+                if self.options.listen {
+                    self.listen_to_lists(Arc::clone(&self.events)).await;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Closes what an opening that failed has left. That continues without its caller.
+    pub(super) fn close_unopened(self: &Arc<Self>) -> impl Future<Output = ()> + Send + use<> {
+        let (lost, link) = (self.lost_link.lock().take(), self.link.lock().take());
+        let closing = link.map(|link| link.close(self.options.close_timeout));
+        let (client, began) = (Arc::clone(self), *self.began.lock());
+        async move {
+            let closed = async {
+                if let Some(lost) = lost {
+                    lost.kept().await;
+                }
+                if let Some(closing) = closing {
+                    closing.await;
+                }
+            };
+            if client.transport == Transport::Channel {
+                // The program may dispose of its transport once this completes.
+                closed.await;
+            } else {
+                // Wait for the remaining connect timeout only.
+                until(&*client.runtime, client.connect_deadline(began), closed).await;
+            }
+        }
+    }
+
     /// The error message for a silent peer: its name, the timeout, and a likely reason.
     pub(in crate::client) fn silence(&self) -> String {
         let (who, words) = match self.link() {
@@ -178,6 +204,7 @@ impl ClientInner {
     async fn negotiate(self: &Arc<Self>, connector: &dyn Connector, choice: RevisionChoice) -> Result<(), ClientError> {
         self.connect(connector).await?;
         let (mut negotiation, mut step) = Negotiation::start(choice, connector.is_pipe());
+        let began = *self.began.lock();
         // The failure of the last probe, for details that its message lacks.
         let mut failure = None;
         loop {
@@ -186,7 +213,7 @@ impl ClientInner {
                     if matches!(probe, Probe::Initialize { fresh: true, .. }) {
                         self.connect(connector).await?;
                     }
-                    let outcome = self.probe(probe, self.connect_deadline(self.began), connector.is_pipe()).await;
+                    let outcome = self.probe(probe, self.connect_deadline(began), connector.is_pipe()).await;
                     failure = if let Err(ClientError::Link(failure)) = &outcome { Some(failure.clone()) } else { None };
                     step = negotiation.next(probe_outcome(outcome)?);
                 }
@@ -278,6 +305,7 @@ impl ClientInner {
         let _ = self.server.set(server);
         self.reconnecting.lock().made(self.runtime.now());
         self.ready.store(true, Ordering::Release);
+        self.was_opened.store(true, Ordering::Release);
         self.begin_log_level();
         // From here on, failures are handled as they occur; an earlier one is reported here.
         let failure = self.failure.lock().take();

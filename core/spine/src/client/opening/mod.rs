@@ -1,4 +1,5 @@
 //! Opening a connection, and reconnecting.
 
 mod connect;
+mod first_opening;
 mod reconnect;

@@ -37,7 +37,7 @@ impl ClientInner {
             return;
         }
         state.waiting.push(message);
-        if let Some(pause) = state.begin() {
+        if let Some(pause) = state.begin(self.runtime.now()) {
             drop(state);
             let client = Arc::clone(self);
             self.runtime.spawn(Box::pin(async move { client.reconnect(pause).await }));
@@ -69,7 +69,7 @@ impl ClientInner {
         if !is_legacy || self.subscriptions.is_empty() {
             return;
         }
-        let begun = self.reconnecting.lock().begin();
+        let begun = self.reconnecting.lock().begin(self.runtime.now());
         let Some(pause) = begun else { return };
         let (client, runtime) = (Arc::downgrade(self), Arc::clone(&self.runtime));
         self.runtime.spawn(Box::pin(async move {

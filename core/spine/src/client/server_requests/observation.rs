@@ -33,6 +33,7 @@ impl Client {
     pub async fn observe_lists(&self, events: Arc<dyn ClientEvents>) -> Result<Observation, ClientError> {
         let inner = &self.inner;
         inner.check_open()?;
+        self.opened().await?;
         // From here on, dropping it cleans up.
         let mut observation = self.observe(events);
         if self.revision().era() == Era::Modern && !inner.options.listen {

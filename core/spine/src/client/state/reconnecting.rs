@@ -7,7 +7,7 @@ use std::{
 };
 
 /// The wait before reconnecting, if the last connection was short-lived.
-const BACKOFF: Backoff = Backoff { first: Duration::from_millis(100), longest: Duration::from_secs(10) };
+const BACKOFF: Backoff = Backoff { first: Duration::from_millis(100), longest: Duration::from_secs(30) };
 /// After a connection that lasted this long, reconnect without backoff.
 const MIN_STABLE_TIME: Duration = Duration::from_secs(10);
 
@@ -22,6 +22,8 @@ pub(in crate::client) struct Reconnecting {
     since: Option<Instant>,
     /// When the connection was lost.
     lost_at: Option<Instant>,
+    /// When it was lost, or the latest attempt failed.
+    ended_at: Option<Instant>,
     /// Number of consecutive failed or short-lived connections.
     bad: u32,
 }
@@ -36,13 +38,14 @@ impl Reconnecting {
     /// Records that the connection was lost or could not be established.
     pub(in crate::client) fn lost(&mut self, now: Instant) {
         self.lost_at.get_or_insert(now);
+        self.ended_at = Some(now);
         let good = self.since.take().is_some_and(|since| now.saturating_duration_since(since) >= MIN_STABLE_TIME);
         self.bad = if good { 0 } else { self.bad.saturating_add(1) };
     }
 
     /// Starts reconnecting, after the returned backoff. `None` if a task is already reconnecting.
-    pub(in crate::client) fn begin(&mut self) -> Option<Duration> {
-        (!std::mem::replace(&mut self.running, true)).then(|| self.pause())
+    pub(in crate::client) fn begin(&mut self, now: Instant) -> Option<Duration> {
+        (!std::mem::replace(&mut self.running, true)).then(|| self.pause(now))
     }
 
     /// How long there has been no connection.
@@ -50,14 +53,15 @@ impl Reconnecting {
         self.lost_at.map_or(Duration::ZERO, |at| now.saturating_duration_since(at))
     }
 
-    /// The backoff before the next attempt: none after the first loss; with jitter, so that many
-    /// clients don't reconnect at the same moment.
-    fn pause(&self) -> Duration {
+    /// What is left of the backoff before the next attempt, which begins when the last one ended.
+    /// There is none after the first loss. With jitter, so that many clients don't reconnect at the
+    /// same moment.
+    pub(in crate::client) fn pause(&self, now: Instant) -> Duration {
         let Some(earlier) = self.bad.checked_sub(2) else { return Duration::ZERO };
         // Random enough: each `RandomState` differs.
-        BACKOFF
-            .after(earlier)
-            .mul_f64(0.5 + f64::from(RandomState::new().hash_one(0_u8) as u16) / f64::from(u16::MAX) / 2.0)
+        let jitter = 0.5 + f64::from(RandomState::new().hash_one(0_u8) as u16) / f64::from(u16::MAX) / 2.0;
+        let since = self.ended_at.map_or(Duration::ZERO, |at| now.saturating_duration_since(at));
+        BACKOFF.after(earlier).mul_f64(jitter).saturating_sub(since)
     }
 }
 
@@ -73,7 +77,7 @@ mod tests {
         for loss in 0..12 {
             state.made(at(loss));
             state.lost(at(loss));
-            let pause = state.pause();
+            let pause = state.pause(at(loss));
             let full = Duration::from_millis(50 << loss).min(BACKOFF.longest);
             if loss == 0 {
                 assert_eq!(pause, Duration::ZERO);
@@ -82,9 +86,10 @@ mod tests {
             }
             longest.push(pause);
         }
-        assert_ne!(longest[11], state.pause(), "jitter");
+        assert_ne!(longest[11], state.pause(at(11)), "jitter");
+        assert_eq!(state.pause(at(11) + BACKOFF.longest), Duration::ZERO, "the pause is over");
         state.made(at(20));
         state.lost(at(20) + MIN_STABLE_TIME);
-        assert_eq!(state.pause(), Duration::ZERO);
+        assert_eq!(state.pause(at(20) + MIN_STABLE_TIME), Duration::ZERO);
     }
 }

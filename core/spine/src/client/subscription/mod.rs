@@ -86,6 +86,7 @@ impl Client {
     pub async fn subscribe_to(&self, filter: SubscriptionFilter, lasts: bool) -> Result<Subscription, ClientError> {
         let filter = checked(filter)?;
         self.inner.check_open()?;
+        self.opened().await?;
         let filter = self.inner.announced(&filter)?;
         let changes = Arc::<Changes>::default();
         let receiver = ChangeReceiver::Stream(Arc::clone(&changes));

@@ -40,6 +40,7 @@ impl Client {
         options: &RequestOptions,
     ) -> Result<ClientTask, ClientError> {
         let params = call_params(name, &arguments)?;
+        self.opened().await?;
         let mut form = self.task_form();
         // TSK-04
         if form == Some(TaskForm::Core) && self.task_support_of(name).await? == TaskSupport::Forbidden {
@@ -60,6 +61,7 @@ impl Client {
         params: RawJson,
         options: &RequestOptions,
     ) -> Result<ClientTask, ClientError> {
+        self.opened().await?;
         self.started(params, options, self.task_form(), Some(Arc::new(other))).await
     }
 

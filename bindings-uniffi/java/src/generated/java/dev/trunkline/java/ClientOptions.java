@@ -169,6 +169,16 @@ public final class ClientOptions extends ClientHandlers<ClientOptions> {
     return set("reconnect", reconnect);
   }
 
+  /**
+   * Connect with the first request instead of when the client is opened. A request fails if it
+   * cannot connect, and the next one tries again. Until one succeeds, the client knows nothing
+   * about the server. A group has no such option: it connects to its servers when it is opened, and
+   * again on demand. Default: {@code false}.
+   */
+  public ClientOptions lazy(boolean lazy) {
+    return set("lazy", lazy);
+  }
+
   /** Maximum silence of a server on a pipe before it is treated as legacy. Default: 5 s. */
   public ClientOptions probeTimeout(Duration probeTimeout) {
     return set("probeTimeoutMs", probeTimeout);

@@ -501,6 +501,14 @@ public class ClientOptions : ClientHandlers() {
      */
     public var reconnect: Boolean? = null
 
+    /**
+     * Connect with the first request instead of when the client is opened. A request fails if it
+     * cannot connect, and the next one tries again. Until one succeeds, the client knows nothing
+     * about the server. A group has no such option: it connects to its servers when it is opened,
+     * and again on demand. Default: `false`.
+     */
+    public var lazy: Boolean? = null
+
     /** Maximum silence of a server on a pipe before it is treated as legacy. Default: 5 s. */
     @SerialName("probeTimeoutMs")
     @Serializable(with = MillisecondsSerializer::class)
