@@ -759,10 +759,10 @@ func (c *functions) ServerOptionsSetPort(options uintptr, port uintptr) error {
 	return err
 }
 
-func (c *functions) ServerProxy(server *owner, client *owner, prefix string, maxConnections uint32) (uint64, error) {
+func (c *functions) ServerProxy(server *owner, client *owner, prefix string, options string) (uint64, error) {
 	var registration uint64
 	err := invoke(func(failure *uintptr) uint32 {
-		result, _, _ := purego.SyscallN(c.serverProxy, server.object, client.object, uintptr(unsafe.Pointer(unsafe.StringData(prefix))), uintptr(len(prefix)), uintptr(maxConnections), uintptr(unsafe.Pointer(&registration)), uintptr(unsafe.Pointer(failure)))
+		result, _, _ := purego.SyscallN(c.serverProxy, server.object, client.object, uintptr(unsafe.Pointer(unsafe.StringData(prefix))), uintptr(len(prefix)), uintptr(unsafe.Pointer(unsafe.StringData(options))), uintptr(len(options)), uintptr(unsafe.Pointer(&registration)), uintptr(unsafe.Pointer(failure)))
 		return uint32(result)
 	}, server, client)
 	return registration, err

@@ -631,6 +631,14 @@ type ProxyOptions struct {
 	// 2026-07-28. An idle connection is closed for another caller, and after five minutes; if none is
 	// idle, the call is refused as busy. The default is 64.
 	MaxConnections int `json:"maxConnections,omitempty"`
+	// Let all callers share the client's connection, whatever the revision of the server. Then what a
+	// server of an older revision keeps for a session is common to all of them, and the client's own
+	// handlers answer its requests.
+	Shared bool `json:"shared,omitempty"`
+	// Show clients the server behind the proxy instead of this one: its name and version, its
+	// instructions, and the capabilities that it declares. If it cannot be reached, `initialize`,
+	// `server/discover` and lists fail with the reason. For a proxy of one server without a prefix.
+	Transparent bool `json:"transparent,omitempty"`
 }
 
 // RequestHandlerOptions: options of the handler of a custom method. A field that is zero or nil has

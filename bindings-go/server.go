@@ -309,7 +309,13 @@ func (server *Server) Proxy(client *Client, options ...ProxyOptions) (*Feature, 
 	if given.MaxConnections < 0 || given.MaxConnections > math.MaxInt32 {
 		return nil, &Error{Kind: ErrInvalidArgument, Message: fmt.Sprintf("options.MaxConnections: must be from 1 to %d, not %d", math.MaxInt32, given.MaxConnections)}
 	}
-	return server.feature(c.ServerProxy(&server.owner, &client.owner, given.Prefix, uint32(given.MaxConnections)))
+	prefix := given.Prefix
+	given.Prefix = ""
+	rest, err := json.Marshal(given)
+	if err != nil {
+		return nil, err
+	}
+	return server.feature(c.ServerProxy(&server.owner, &client.owner, prefix, string(rest)))
 }
 
 // ListChanged notifies clients that a provider's list has changed. Other lists need no call.

@@ -358,11 +358,8 @@ typedef enum {
   TRUNKLINE_LIMIT_MAX_SESSIONS_PER_CLIENT = 18,
   /**
    * Maximum JSON values in a message, which take far more memory than their text; a message
-   * with more is invalid. An HTTP endpoint also limits the total of all messages with more
-   * than 2,048 values, until their calls and tasks have ended: twice this number for bodies
-   * above 64 KiB, of which one principal may have half, and this number for smaller ones, of
-   * which one principal may have a quarter. Beyond that, messages are refused as busy. Default
-   * 500000.
+   * with more is invalid. An HTTP endpoint counts each value of a message with more than 2,048
+   * as 72 bytes of the requests that it reads and serves. Default 500000.
    */
   TRUNKLINE_LIMIT_MAX_VALUES = 19,
   /**
@@ -1167,8 +1164,8 @@ trunkline_result trunkline_tool_options_set_defer_task(trunkline_tool_options *o
  * Sets whether to restart a task that was running when its process ended, from the beginning and
  * with the same arguments, on the next worker that shares the server's store: within 30 seconds,
  * up to three runs in all. By default, such a task fails. A worker presumed dead may still be
- * running, so two concurrent runs must do no harm. Not for tools that defer their tasks. Default
- * false.
+ * running, so two concurrent runs must do no harm. A restarted task that asks its client fails.
+ * Not for tools that defer their tasks. Default false.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -1490,10 +1487,11 @@ trunkline_result trunkline_server_mount(trunkline_server *server,
  * Proxies the server behind a client, whatever revisions the two sides use, until the registration
  * is removed or the client closed. Progress, log messages and cancellations are forwarded, and
  * requests of the server go to the client whose call triggered them. Servers of revisions before
- * 2026-07-28 get a separate connection per caller, opened like the client's: at most
- * `max_connections` (0: 64). If the client is a group, all its servers are proxied, each under its
- * name in the group and for as long as it belongs to the group. `prefix` as for
- * `trunkline_server_mount`. No callback runs for it.
+ * 2026-07-28 get a separate connection per caller, opened like the client's. If the client is a
+ * group, all its servers are proxied, each under its name in the group and for as long as it
+ * belongs to the group. `prefix` as for `trunkline_server_mount`. `options` is empty, or the other
+ * options as JSON: `{"maxConnections": 64, "shared": false, "transparent": false}`. No callback
+ * runs for it.
  *
  * `registration` may be NULL; otherwise it receives a number for `trunkline_server_remove`.
  * `TRUNKLINE_INVALID_ARGUMENT` as for `trunkline_server_mount`, and if the client is not
@@ -1505,7 +1503,7 @@ trunkline_result trunkline_server_mount(trunkline_server *server,
 trunkline_result trunkline_server_proxy(trunkline_server *server,
                                         const trunkline_client *client,
                                         trunkline_str prefix,
-                                        uint32_t max_connections,
+                                        trunkline_str options,
                                         uint64_t *registration,
                                         trunkline_error **error);
 
@@ -2491,11 +2489,12 @@ trunkline_result trunkline_http_options_set_max_requests(trunkline_http_options 
 
 /**
  * Sets the total size of all requests being read or served, until their calls and tasks have
- * ended; at least the maximum size of a message. Requests that do not fit are refused as busy.
- * One client may use a quarter of it, the last 16 MiB are reserved for bodies up to 64 KiB, and
- * larger ones must arrive at 4 KiB per second or more. Inside a web framework, bodies waiting
- * for their access token to be verified have an additional quarter of it. In bytes. Default
- * 268435456.
+ * ended; at least the maximum size of a message. A JSON value of a message with more than 2,048
+ * counts as 72 bytes, about what it takes in memory. Requests that do not fit are refused as
+ * busy. One client may use a quarter of it, or have one message, and the last 16 MiB are
+ * reserved for messages up to 64 KiB. Bodies above 64 KiB must arrive at 4 KiB per second or
+ * more. Inside a web framework, bodies waiting for their access token to be verified have an
+ * additional quarter of it. In bytes. Default 268435456.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -3333,6 +3332,17 @@ trunkline_result trunkline_client_options_set_connect_timeout_ms(trunkline_clien
  */
 trunkline_result trunkline_client_options_set_reconnect(trunkline_client_options *options,
                                                         bool reconnect);
+
+/**
+ * Sets whether to connect with the first request instead of when the client is opened. A request
+ * fails if it cannot connect, and the next one tries again. Until one succeeds, the client knows
+ * nothing about the server. A group has no such option: it connects to its servers when it is
+ * opened, and again on demand. Default false.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+trunkline_result trunkline_client_options_set_lazy(trunkline_client_options *options, bool lazy);
 
 /**
  * Sets the maximum silence of a server on a pipe before it is treated as legacy. In

@@ -598,10 +598,10 @@ class Server : public detail::Handle<trunkline_server, trunkline_server_free> {
   std::uint64_t mount(std::string_view prefix, const Server &other) const {
     return detail::made<std::uint64_t>(trunkline_server_mount, get(), str(prefix), other.get());
   }
-  /// Mounts the server behind a client, or all servers of a group, under a prefix, with at most
-  /// `max_connections` connections to each (0: 64).
+  /// Mounts the server behind a client, or all servers of a group, under a prefix. `options` are
+  /// the others as JSON, such as `{"transparent": true}`.
   std::uint64_t proxy(std::string_view prefix, const Client &client,
-                      std::uint32_t max_connections = 0) const;
+                      std::string_view options = {}) const;
   void remove(std::uint64_t registration) const {
     detail::check(trunkline_server_remove, get(), registration);
   }
@@ -743,9 +743,9 @@ class Client : public detail::Handle<trunkline_client, trunkline_client_free> {
 };
 
 inline std::uint64_t Server::proxy(std::string_view prefix, const Client &client,
-                                   std::uint32_t max_connections) const {
+                                   std::string_view options) const {
   return detail::made<std::uint64_t>(trunkline_server_proxy, get(), client.get(), str(prefix),
-                                     max_connections);
+                                     str(options));
 }
 
 /// Runs the pending callbacks of a port, waiting up to `timeout_ms` for the first one. Returns how

@@ -227,10 +227,11 @@ pub unsafe extern "C" fn trunkline_server_mount(
 /// Proxies the server behind a client, whatever revisions the two sides use, until the registration
 /// is removed or the client closed. Progress, log messages and cancellations are forwarded, and
 /// requests of the server go to the client whose call triggered them. Servers of revisions before
-/// 2026-07-28 get a separate connection per caller, opened like the client's: at most
-/// `max_connections` (0: 64). If the client is a group, all its servers are proxied, each under its
-/// name in the group and for as long as it belongs to the group. `prefix` as for
-/// `trunkline_server_mount`. No callback runs for it.
+/// 2026-07-28 get a separate connection per caller, opened like the client's. If the client is a
+/// group, all its servers are proxied, each under its name in the group and for as long as it
+/// belongs to the group. `prefix` as for `trunkline_server_mount`. `options` is empty, or the other
+/// options as JSON: `{"maxConnections": 64, "shared": false, "transparent": false}`. No callback
+/// runs for it.
 ///
 /// `registration` may be NULL; otherwise it receives a number for `trunkline_server_remove`.
 /// `TRUNKLINE_INVALID_ARGUMENT` as for `trunkline_server_mount`, and if the client is not
@@ -240,17 +241,18 @@ pub unsafe extern "C" fn trunkline_server_proxy(
     server: *mut trunkline_server,
     client: *const trunkline_client,
     prefix: trunkline_str,
-    max_connections: u32,
+    options: trunkline_str,
     registration: *mut u64,
     error: *mut *mut trunkline_error,
 ) -> trunkline_result {
     guard(error, || {
         let (server, client, prefix) = (handle!(server), &handle!(client).connection, text!(prefix));
-        let entry = SetMembers::default().with("prefix", prefix).with("connection", client.handle);
-        let mut entry = entry.with("port", client.port.core.number());
-        if max_connections > 0 {
-            entry.put("maxConnections", max_connections);
-        }
+        let options = match text!(options) {
+            "" => SetMembers::default(),
+            options => SetMembers(read("options", options)?),
+        };
+        let entry = options.with("prefix", prefix).with("connection", client.handle);
+        let entry = entry.with("port", client.port.core.number());
         server.add("proxy", entry, None, out_or_null!(registration))
     })
 }

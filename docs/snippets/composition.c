@@ -53,7 +53,7 @@ int main(void) {
   if (!failed) failed = trunkline_server_new(TRUNKLINE_STR("extra"), TRUNKLINE_STR("1.0.0"), &extra, &error);
   if (!failed) failed = trunkline_server_add_tool(extra, HELLO, hello, NULL, NULL, &error);
   if (!failed) failed = trunkline_server_new(TRUNKLINE_STR("gateway"), TRUNKLINE_STR("1.0.0"), &gateway, &error);
-  if (!failed) failed = trunkline_server_proxy(gateway, old, TRUNKLINE_STR(""), 0, NULL, &error);
+  if (!failed) failed = trunkline_server_proxy(gateway, old, TRUNKLINE_STR(""), TRUNKLINE_STR(""), NULL, &error);
   if (!failed) failed = trunkline_server_mount(gateway, TRUNKLINE_STR("extra"), extra, NULL, &error);
   /* Over HTTP: trunkline_server_listen_http. */
   if (!failed) failed = trunkline_client_connect_memory(gateway, modern, &client, &error);

@@ -58,6 +58,7 @@ snippets!(
     testing,
     tokens,
     tools,
+    transparent,
     tutorial_client,
 );
 

@@ -35,7 +35,7 @@ static void proxied_group(trunkline_server_options *same_port, trunkline_server 
   CHECK(trunkline_client_options_set_port(options, trunkline_server_port(remote)) == TRUNKLINE_OK);
   OK(trunkline_client_connect_group(trunkline_str_of(servers), options, &group, &error));
   OK(trunkline_server_new_with(S("gateway"), S("1"), same_port, &gateway, &error));
-  OK(trunkline_server_proxy(gateway, group, S(""), 0, NULL, &error));
+  OK(trunkline_server_proxy(gateway, group, S(""), S(""), NULL, &error));
   asked_caller(gateway, "2025-11-25", "Ann", "far__greet");
   asked_caller(gateway, "2026-07-28", "Bob", "far__greet");
   trunkline_client_options_free(options);
@@ -65,11 +65,11 @@ static void composition(void) {
     CHECK(trunkline_client_options_set_revision(options, trunkline_str_of(pairs[index][0])) == TRUNKLINE_OK);
     CHECK(trunkline_client_options_set_port(options, trunkline_server_port(remote)) == TRUNKLINE_OK);
     OK(trunkline_client_connect_http(trunkline_listener_url(listener), options, &far, &error));
-    OK(trunkline_server_proxy(gateway, far, S("far"), 4, NULL, &error));
+    OK(trunkline_server_proxy(gateway, far, S("far"), S("{\"maxConnections\": 4}"), NULL, &error));
     asked_caller(gateway, pairs[index][1], "Ann", "far__greet");
     asked_caller(gateway, pairs[index][1], "Bob", "far__greet");
-    FAILS(TRUNKLINE_INVALID_ARGUMENT, "already", trunkline_server_proxy(gateway, far, S("far"), 0, NULL, &error));
-    FAILS(TRUNKLINE_INVALID_ARGUMENT, "prefix", trunkline_server_proxy(gateway, far, S("a b"), 0, NULL, &error));
+    FAILS(TRUNKLINE_INVALID_ARGUMENT, "already", trunkline_server_proxy(gateway, far, S("far"), S(""), NULL, &error));
+    FAILS(TRUNKLINE_INVALID_ARGUMENT, "prefix", trunkline_server_proxy(gateway, far, S("a b"), S(""), NULL, &error));
     trunkline_client_options_free(options);
     trunkline_client_free(far);
     trunkline_server_free(gateway), gateway = NULL;
@@ -98,7 +98,7 @@ static void proxied_tasks(void) {
     OK(trunkline_server_options_new(&same_port, &error));
     CHECK(trunkline_server_options_set_port(same_port, trunkline_server_port(remote)) == TRUNKLINE_OK);
     OK(trunkline_server_new_with(S("gateway"), S("1"), same_port, &gateway, &error));
-    OK(trunkline_server_proxy(gateway, far, S("far"), 0, NULL, &error));
+    OK(trunkline_server_proxy(gateway, far, S("far"), S(""), NULL, &error));
     OK(trunkline_client_options_new(&options, &error));
     CHECK(trunkline_client_options_set_revision(options, trunkline_str_of(pairs[index][1])) == TRUNKLINE_OK);
     CHECK(trunkline_client_options_on_elicit(options, answer_with, (void *)(uintptr_t) "Ann", NULL) == TRUNKLINE_OK);

@@ -864,10 +864,23 @@ export interface ProxyOptions {
    * idle, the call is refused as busy. Default: 64.
    */
   maxConnections?: number | undefined;
+  /**
+   * Let all callers share the client's connection, whatever the revision of the server. Then what a
+   * server of an older revision keeps for a session is common to all of them, and the client's own
+   * handlers answer its requests. Default: false.
+   */
+  shared?: boolean | undefined;
+  /**
+   * Show clients the server behind the proxy instead of this one: its name and version, its
+   * instructions, and the capabilities that it declares. If it cannot be reached, `initialize`,
+   * `server/discover` and lists fail with the reason. For a proxy of one server without a prefix.
+   * Default: false.
+   */
+  transparent?: boolean | undefined;
 }
 
 /** The names of {@link ProxyOptions}. */
-export const proxyOptionsNames = ["prefix", "maxConnections"] as const;
+export const proxyOptionsNames = ["prefix", "maxConnections", "shared", "transparent"] as const;
 
 /** Options of the handler of a custom method. All times are in milliseconds. */
 export interface RequestHandlerOptions {

@@ -4,6 +4,7 @@ mod groups;
 mod mounts;
 mod proxies;
 mod tasks;
+mod transparent;
 
 use std::{
     future::Future,

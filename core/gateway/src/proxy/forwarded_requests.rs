@@ -1,10 +1,11 @@
 //! Parameters and outcomes of forwarded requests.
 
+use super::failures::rpc_error;
 use serde_json::{Value, json, value::RawValue};
 use trunkline_core::{
-    client::{ClientError, ErrorKind, InputRequired as RequiredOfServer},
+    client::{ClientError, InputRequired as RequiredOfServer},
     extension::composition::rewriting::{self, ObjectMembers},
-    protocol::{Era, RawJson, RpcError, error::code, meta},
+    protocol::{Era, RawJson, RpcError, meta},
     server::{InputRequest, InputRequired, Outcome},
 };
 
@@ -34,44 +35,16 @@ pub(super) fn passed_params(input: &RawJson) -> Result<RawJson, RpcError> {
     passed().ok_or_else(|| RpcError::invalid_params("The params must be an object"))
 }
 
-/// The outcome of a forwarded request. `server` is the name of the server in the log.
-pub(super) fn outcome_of(server: Option<&str>, outcome: Result<RawJson, ClientError>) -> Outcome {
+/// The outcome of a forwarded request. `server` is the name of the server in the log; `details` tells
+/// whether its caller may see details of a failure.
+pub(super) fn outcome_of(server: Option<&str>, outcome: Result<RawJson, ClientError>, details: bool) -> Outcome {
     match outcome {
         Ok(result) => Outcome::Result(result),
         Err(ClientError::InputRequired(required)) => match required_of_caller(&required) {
             Ok(required) => Outcome::InputRequired(required),
             Err(error) => Outcome::Protocol(error),
         },
-        Err(error) => Outcome::Protocol(rpc_error(server, &error)),
-    }
-}
-
-/// The error for the caller. Errors of the server are passed on unchanged. `server` is its name in
-/// the log.
-pub(super) fn rpc_error(server: Option<&str>, error: &ClientError) -> RpcError {
-    if let Some(error) = error.rpc() {
-        return error.clone();
-    }
-    match error {
-        ClientError::Busy(text) => RpcError::busy(text),
-        ClientError::Invalid(text) => RpcError::invalid_params(text),
-        ClientError::NoInput(text) => {
-            RpcError::invalid_request(format!("The server behind this one did not get the input that it needs: {text}"))
-        }
-        error => {
-            // The details may include output of the server process, which is not meant for callers.
-            tracing::warn!(target: "trunkline::server::proxy", server, %error, "the server behind a proxy gave no result");
-            let text = match error.kind() {
-                ErrorKind::Timeout => "The server behind this one did not answer in time",
-                ErrorKind::AuthorizationRequired => "This server lacks the authorization for the one behind it",
-                ErrorKind::Cancelled => "The call of the server behind this one was cancelled",
-                ErrorKind::Transport | ErrorKind::Closed if !matches!(error, ClientError::InvalidResponse(_)) => {
-                    "The server behind this one cannot be reached now"
-                }
-                _ => "The response of the server behind this one is invalid",
-            };
-            RpcError::new(code::INTERNAL_ERROR, text)
-        }
+        Err(error) => Outcome::Protocol(rpc_error(server, &error, details)),
     }
 }
 
@@ -118,24 +91,4 @@ fn required_of_caller(required: &RequiredOfServer) -> Result<InputRequired, RpcE
 /// Extracts the state of the remote server from the proxy's.
 pub(super) fn state_of_server(state: &Value) -> Option<&str> {
     state.get(STATE)?.as_str()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use trunkline_core::client::LinkFailure;
-
-    #[test]
-    fn a_caller_learns_what_is_missing_without_the_details() {
-        let unauthorized = LinkFailure::Unauthorized { text: "secret".into(), demand: Box::default() };
-        for (error, what) in [
-            (ClientError::Link(unauthorized), "lacks the authorization"),
-            (ClientError::Link(LinkFailure::Broken("secret".into())), "cannot be reached now"),
-            (ClientError::Timeout("secret".into()), "did not answer in time"),
-            (ClientError::InvalidResponse("secret".into()), "is invalid"),
-        ] {
-            let told = rpc_error(None, &error).message;
-            assert!(told.contains(what) && !told.contains("secret"), "{told}");
-        }
-    }
 }

@@ -1,12 +1,18 @@
 //! A server of a proxied group. It is connected on demand, and there is a `Remote` for each of its
 //! connections.
 
-use super::{forwarded_requests::rpc_error, remote::Remote, watching::MountPoint};
+use super::{
+    failures::rpc_error,
+    remote::{Remote, RemoteOptions},
+    watching::MountPoint,
+};
 use crate::group::{ClientGroup, GroupMember};
 use std::sync::{Arc, Weak};
 use trunkline_core::{
     client::Client,
-    extension::{Ambient, ListSet, Offers, RemoteServer, ToolTasks, WeakServer, race::unless, sync::Mutex},
+    extension::{
+        Ambient, ListSet, Offers, RemoteDescription, RemoteServer, ToolTasks, WeakServer, race::unless, sync::Mutex,
+    },
     protocol::{RawJson, RpcError, method::Method},
     runtime::{BoxedTask, Runtime},
     server::{Call, Handler, Outcome, TaskSupport},
@@ -18,7 +24,7 @@ pub(super) struct ServerOfGroup {
     member: Arc<GroupMember>,
     runtime: Arc<dyn Runtime>,
     mount_point: MountPoint,
-    max_connections: usize,
+    options: RemoteOptions,
     /// The remote server of the newest connection.
     remote: Mutex<Option<Arc<Remote>>>,
 }
@@ -28,14 +34,14 @@ impl ServerOfGroup {
         member: Arc<GroupMember>,
         group: &ClientGroup,
         server: WeakServer,
-        max_connections: usize,
+        options: RemoteOptions,
     ) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             this: Weak::clone(this),
             mount_point: MountPoint { server, prefix: member.prefix.clone() },
             member,
             runtime: Arc::clone(group.runtime()),
-            max_connections,
+            options,
             remote: Mutex::default(),
         })
     }
@@ -47,14 +53,15 @@ impl ServerOfGroup {
             if let Some(remote) = remote.as_ref().filter(|remote| remote.client.is(&client)) {
                 return Arc::clone(remote);
             }
-            let new = Remote::new(client, self.mount_point.clone(), self.max_connections);
+            let new = Remote::new(client, self.mount_point.clone(), self.options);
             (Arc::clone(&new), remote.replace(new))
         };
         remote
     }
 
-    async fn connected(&self) -> Result<Arc<Remote>, RpcError> {
-        let client = self.member.client().await.map_err(|error| rpc_error(Some(&self.member.name), &error))?;
+    /// The remote server, connected. `details` tells whether an error may have details.
+    async fn connected(&self, details: bool) -> Result<Arc<Remote>, RpcError> {
+        let client = self.member.client().await.map_err(|error| rpc_error(Some(&self.member.name), &error, details))?;
         Ok(self.remote(client))
     }
 }
@@ -75,7 +82,7 @@ impl Handler for ServerOfGroup {
         self.runtime.spawn(Box::pin(async move {
             let info = call.info().clone();
             let sent = async {
-                match server.connected().await {
+                match server.connected(info.may_see_details()).await {
                     Ok(remote) => remote.call(call),
                     Err(error) => {
                         call.complete(Outcome::Protocol(error));
@@ -102,15 +109,20 @@ impl RemoteServer for ServerOfGroup {
         let Some(server) = self.this.upgrade() else { return Box::pin(async { NONE }) };
         let tool = tool.to_owned();
         Box::pin(async move {
-            match server.connected().await {
+            match server.connected(false).await {
                 Ok(remote) => remote.tasks_of(&tool).await,
                 Err(_) => NONE,
             }
         })
     }
 
+    fn describe(&self, details: bool) -> BoxedTask<Result<RemoteDescription, RpcError>> {
+        let Some(server) = self.this.upgrade() else { return Box::pin(async { Err(RpcError::internal()) }) };
+        Box::pin(async move { server.connected(details).await?.describe(details).await })
+    }
+
     fn watch(&self, uris: Vec<String>, client: Option<Arc<str>>) -> BoxedTask<Result<(), RpcError>> {
         let Some(server) = self.this.upgrade() else { return Box::pin(async { Err(RpcError::internal()) }) };
-        Box::pin(async move { server.connected().await?.watch(uris, client).await })
+        Box::pin(async move { server.connected(false).await?.watch(uris, client).await })
     }
 }

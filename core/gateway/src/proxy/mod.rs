@@ -3,6 +3,7 @@
 mod asking;
 mod caller_connections;
 mod callers;
+mod failures;
 mod forwarded_requests;
 mod group_server;
 mod parked;
@@ -13,7 +14,7 @@ mod watching;
 
 use crate::group::ClientGroup;
 use proxied_group::ProxiedGroup;
-use remote::Remote;
+use remote::{Remote, RemoteOptions};
 use trunkline_core::{
     client::Client,
     server::{FeatureHandle, IntoProxy, Proxy, RegisterError, Server},
@@ -27,6 +28,7 @@ trunkline_proto::options! {
     /// use trunkline::ProxyOptions;
     ///
     /// let options = ProxyOptions::default().with_prefix("weather").with_max_connections(16);
+    /// let bridge = ProxyOptions::default().with_transparent(true);
     /// ```
     #[derive(Debug, Clone)]
     pub struct ProxyOptions {
@@ -38,6 +40,15 @@ trunkline_proto::options! {
         /// before 2026-07-28. An idle connection is closed for another caller, and after five
         /// minutes; if none is idle, the call is refused as busy.
         max_connections: usize => "maxConnections" = 64,
+        /// Let all callers share the client's connection, whatever the revision of the server. Then
+        /// what a server of an older revision keeps for a session is common to all of them, and the
+        /// client's own handlers answer its requests.
+        shared: bool => "shared" = false,
+        /// Show clients the server behind the proxy instead of this one: its name and version, its
+        /// instructions, and the capabilities that it declares. If it cannot be reached,
+        /// `initialize`, `server/discover` and lists fail with the reason. For a proxy of one
+        /// server without a prefix.
+        transparent: bool => "transparent" = false,
     }
     setters proxy_setters
 }
@@ -113,11 +124,20 @@ impl IntoProxy<ProxyDefinition> for &ClientGroup {
 
 impl Proxy for ProxyDefinition {
     fn add_to(self, server: &Server) -> Result<FeatureHandle<Server>, RegisterError> {
-        let Self { source, options: ProxyOptions { prefix, max_connections } } = self;
+        let Self { source, options: ProxyOptions { prefix, max_connections, shared, transparent } } = self;
         let prefix = prefix.unwrap_or_default();
+        if transparent && (!prefix.is_empty() || matches!(source, ProxySource::Group(_))) {
+            return Err(RegisterError(
+                "proxy: transparent is for the proxy of one server without a prefix, whose names stay unchanged"
+                    .to_owned(),
+            ));
+        }
         let client = match source {
             ProxySource::Client(client) => client,
-            ProxySource::Group(group) => return ProxiedGroup::show(group, server, &prefix, max_connections),
+            ProxySource::Group(group) => {
+                let options = RemoteOptions { max_connections, shared, transparent };
+                return ProxiedGroup::show(group, server, &prefix, options);
+            }
         };
         let connector = client.connector();
         if !connector.has_sessions() {
@@ -129,8 +149,10 @@ impl Proxy for ProxyDefinition {
             ));
         }
         let mount_point = MountPoint { server: server.downgrade(), prefix: prefix.clone() };
-        let remote = Remote::new(client, mount_point, max_connections);
-        remote.watching.begin(&remote.client);
+        let remote = Remote::new(client, mount_point, RemoteOptions { max_connections, shared, transparent });
+        if remote.client.was_opened() {
+            remote.begin();
+        }
         server.mount_remote(&prefix, remote)
     }
 }

@@ -1,6 +1,6 @@
 //! A proxied group. Each of its servers is mounted under its name while it is in the group.
 
-use super::group_server::ServerOfGroup;
+use super::{group_server::ServerOfGroup, remote::RemoteOptions};
 use crate::group::{ClientGroup, GroupMember};
 use std::sync::{Arc, Weak};
 use trunkline_core::{
@@ -16,7 +16,7 @@ pub(super) struct ProxiedGroup {
     server: Server,
     /// The identity of the server that the group is mounted on.
     outside: usize,
-    max_connections: usize,
+    options: RemoteOptions,
     mounted: Mutex<Vec<MountedServer>>,
     _observation: Observation,
 }
@@ -37,7 +37,7 @@ impl ProxiedGroup {
         group: ClientGroup,
         outside: &Server,
         prefix: &str,
-        max_connections: usize,
+        options: RemoteOptions,
     ) -> Result<FeatureHandle<Server>, RegisterError> {
         let server = Server::builder("group", env!("CARGO_PKG_VERSION")).build();
         let proxied = Arc::new_cyclic(|this| Self {
@@ -45,7 +45,7 @@ impl ProxiedGroup {
             group,
             server: server.clone(),
             outside: outside.identity(),
-            max_connections,
+            options,
             mounted: Mutex::default(),
         });
         for member in proxied.group.members() {
@@ -89,8 +89,7 @@ impl ProxiedGroup {
 
     fn mount(&self, member: &Arc<GroupMember>) -> Option<FeatureHandle<Server>> {
         let added = self.check(member).and_then(|()| {
-            let server =
-                ServerOfGroup::new(Arc::clone(member), &self.group, self.server.downgrade(), self.max_connections);
+            let server = ServerOfGroup::new(Arc::clone(member), &self.group, self.server.downgrade(), self.options);
             self.server.mount_remote(&member.prefix, server).map_err(|error| error.to_string())
         });
         added

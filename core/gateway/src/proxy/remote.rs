@@ -4,7 +4,8 @@ use super::{
     asking::ProxiedCall,
     caller_connections::CallerConnections,
     callers::{self, Caller},
-    forwarded_requests::{outcome_of, passed_params, rpc_error, state_of_server, with_own_tasks},
+    failures::rpc_error,
+    forwarded_requests::{outcome_of, passed_params, state_of_server, with_own_tasks},
     parked::ParkedCalls,
     shares::{Shares, pass_progress},
     watching::{MountPoint, Watching},
@@ -18,7 +19,7 @@ use std::{
 use trunkline_core::{
     client::{Client, ClientError, InputResponses, ProgressHook, RequestOptions},
     extension::{
-        Ambient, ListSet, Observation, Offers, OtherClient, PassingHandler, RemoteServer, ToolTasks,
+        Ambient, ListSet, Observation, Offers, OtherClient, PassingHandler, RemoteDescription, RemoteServer, ToolTasks,
         on_drop::OnDrop,
         race::{unless, within},
         requires_extension,
@@ -36,10 +37,20 @@ use trunkline_proto::engine::OnBehalf;
 /// The member of a 2026-07-28 caller's state that holds the id of its parked call.
 const PARKED_CALL_MEMBER: &str = "proxied-call";
 
+/// The options of a remote server.
+#[derive(Clone, Copy)]
+pub(super) struct RemoteOptions {
+    pub(super) max_connections: usize,
+    /// True if all callers share the client's connection.
+    pub(super) shared: bool,
+    pub(super) transparent: bool,
+}
+
 /// A remote server.
 pub(super) struct Remote {
     this: Weak<Self>,
     pub(super) client: Client,
+    options: RemoteOptions,
     offers: OnceLock<Offers>,
     connections: Arc<CallerConnections>,
     parked: Arc<ParkedCalls>,
@@ -49,24 +60,61 @@ pub(super) struct Remote {
 }
 
 impl Remote {
-    pub(super) fn new(client: Client, mount_point: MountPoint, max_connections: usize) -> Arc<Self> {
+    pub(super) fn new(client: Client, mount_point: MountPoint, options: RemoteOptions) -> Arc<Self> {
         let watching = Watching::new(mount_point.clone());
         let shares = Arc::new(Shares::default());
         Arc::new_cyclic(|this| Self {
             this: Weak::clone(this),
             _observation: client.observe(shares.clone()),
-            connections: CallerConnections::new(client.clone(), mount_point, max_connections),
+            connections: CallerConnections::new(client.clone(), mount_point, options.max_connections),
             parked: ParkedCalls::new(Arc::clone(client.runtime())),
             client,
+            options,
             offers: OnceLock::new(),
             shares,
             watching,
         })
     }
 
+    /// Opens the connection, if the client leaves that to its first request.
+    async fn open(&self) -> Result<(), ClientError> {
+        if !self.client.was_opened() {
+            self.client.opened().await?;
+            self.begin();
+        }
+        Ok(())
+    }
+
+    /// Watches the lists of the server, and names it in results if the proxy is transparent. Called
+    /// once the connection is open.
+    pub(super) fn begin(&self) {
+        self.watching.begin(&self.client);
+        let info = self.client.server().info.as_ref().filter(|_| self.options.transparent);
+        let info = info.and_then(|info| info.parse().ok());
+        if let (Some(info), Some(server)) = (info, self.watching.mount_point.server.upgrade()) {
+            server.show_as(&info);
+        }
+    }
+
+    /// Opens the connection for a request. A merged list does not wait for a server that is slow to
+    /// start, which continues in the background.
+    async fn open_for(&self, info: &CallInfo) -> Result<(), RpcError> {
+        let opening = self.open();
+        let opened = match Method::list_member(info.method()).filter(|_| !self.options.transparent) {
+            Some(_) => within(&**self.client.runtime(), PART_TIMEOUT, opening).await,
+            None => Some(opening.await),
+        };
+        let late = || ClientError::Timeout(format!("the connection was not open within {PART_TIMEOUT:?}"));
+        opened
+            .ok_or_else(late)
+            .flatten()
+            .map_err(|error| rpc_error(self.client.server_label(), &error, info.may_see_details()))
+    }
+
     /// Forwards a caller's request and returns its outcome.
     async fn outcome(self: &Arc<Self>, info: &CallInfo, input: &RawJson) -> Result<Outcome, RpcError> {
         let params = passed_params(input)?;
+        self.open_for(info).await?;
         let takes_input = matches!(info.method(), method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ);
         if takes_input && let Some(kept) = info.memoized(PARKED_CALL_MEMBER) {
             return self.taken_up(info, &kept).await;
@@ -74,7 +122,7 @@ impl Remote {
         if takes_input && self.client.revision().era() == Era::Modern {
             return self.modern(info, params).await;
         }
-        if takes_input && !self.client.connector().is_exclusive() {
+        if takes_input && !self.options.shared && !self.client.connector().is_exclusive() {
             let (caller, capabilities) = (Caller::of(info), callers::capabilities(info));
             if caller != Caller::Nobody || capabilities != ClientCapabilities::default() {
                 return self.on_own_connection(info, caller, capabilities, params).await;
@@ -85,13 +133,13 @@ impl Remote {
     }
 
     /// Converts the outcome of a request for its caller.
-    fn outcome_of(&self, method: &str, outcome: Result<RawJson, ClientError>) -> Outcome {
+    fn outcome_of(&self, info: &CallInfo, outcome: Result<RawJson, ClientError>) -> Outcome {
         match outcome {
-            Ok(list) if method == method::TOOLS_LIST => {
+            Ok(list) if info.method() == method::TOOLS_LIST => {
                 let era = self.offers().tasks.then(|| self.client.revision().era());
                 Outcome::Result(with_own_tasks(list, era))
             }
-            outcome => outcome_of(self.client.server_label(), outcome),
+            outcome => outcome_of(self.client.server_label(), outcome, info.may_see_details()),
         }
     }
 
@@ -110,12 +158,13 @@ impl Remote {
             // not work, is missing from merged lists instead of breaking them.
             Some(_) => {
                 let list = self.client.list_all(method, Some(params), options);
-                let late = || ClientError::Timeout(format!("the list did not arrive within {PART_TIMEOUT:?}"));
-                within(&**self.client.runtime(), PART_TIMEOUT, list).await.ok_or_else(late).flatten()
+                let limit = if self.options.transparent { Duration::MAX } else { PART_TIMEOUT };
+                let late = || ClientError::Timeout(format!("the list did not arrive within {limit:?}"));
+                within(&**self.client.runtime(), limit, list).await.ok_or_else(late).flatten()
             }
             None => self.client.request_on_behalf(on_behalf, method, Some(params), options).await,
         };
-        Ok(self.outcome_of(method, sent))
+        Ok(self.outcome_of(info, sent))
     }
 
     /// Sends a request to a modern server, which sees the caller's capabilities; its requests for
@@ -182,8 +231,8 @@ impl Remote {
         params: RawJson,
     ) -> Result<Outcome, RpcError> {
         let lease = self.connections.lease(info, caller, capabilities)?;
-        let client =
-            lease.client(info.log_level()).await.map_err(|error| rpc_error(self.client.server_label(), &error))?;
+        let client = lease.client(info.log_level()).await;
+        let client = client.map_err(|error| rpc_error(self.client.server_label(), &error, info.may_see_details()))?;
         let call = ProxiedCall::new().ok_or_else(RpcError::internal)?;
         let options = options_for(info).with_on_progress(call.progress_for(info));
         let (sent, method) = (Arc::clone(&call), info.method());
@@ -218,7 +267,7 @@ impl Remote {
         let driven = Arc::clone(&call);
         let guard = OnDrop::new(move || driven.stop.keep(()));
         Ok(match call.drive(info).await {
-            Some(outcome) => self.outcome_of(info.method(), outcome),
+            Some(outcome) => self.outcome_of(info, outcome),
             None => {
                 info.memoize(PARKED_CALL_MEMBER, json!(call.id));
                 guard.disarm();
@@ -282,6 +331,27 @@ impl RemoteServer for Remote {
                 false => TaskSupport::Forbidden,
             };
             ToolTasks { support, defers: false }
+        })
+    }
+
+    fn is_transparent(&self) -> bool {
+        self.options.transparent
+    }
+
+    fn describe(&self, details: bool) -> BoxedTask<Result<RemoteDescription, RpcError>> {
+        let Some(remote) = self.this.upgrade() else { return Box::pin(async { Err(RpcError::internal()) }) };
+        Box::pin(async move {
+            let described = async {
+                remote.open().await?;
+                remote.client.described().await
+            };
+            let described =
+                described.await.map_err(|error| rpc_error(remote.client.server_label(), &error, details))?;
+            Ok(RemoteDescription {
+                info: described.info.as_ref().and_then(|info| info.parse().ok()),
+                capabilities: described.capabilities.parse().unwrap_or_default(),
+                instructions: described.instructions.clone(),
+            })
         })
     }
 

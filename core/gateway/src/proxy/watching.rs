@@ -6,7 +6,10 @@ use std::{
     collections::{HashMap, HashSet},
     convert::Infallible,
     future::poll_fn,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 use trunkline_core::{
@@ -34,7 +37,9 @@ pub(super) struct MountPoint {
 
 /// The subscriptions at the remote server.
 pub(super) struct Watching {
-    mount_point: MountPoint,
+    pub(super) mount_point: MountPoint,
+    /// True once it subscribes to changes of the lists.
+    begun: AtomicBool,
     lists: Mutex<Option<Arc<Subscription>>>,
     resources: Mutex<HashMap<String, WatchedResource>>,
     shares: Arc<WatchShares>,
@@ -65,6 +70,7 @@ impl Watching {
     pub(super) fn new(mount_point: MountPoint) -> Arc<Self> {
         Arc::new(Self {
             mount_point,
+            begun: AtomicBool::new(false),
             lists: Mutex::default(),
             resources: Mutex::default(),
             shares: Arc::default(),
@@ -72,8 +78,11 @@ impl Watching {
         })
     }
 
-    /// Starts reporting list changes that the server announces.
+    /// Starts reporting list changes that the server announces, once.
     pub(super) fn begin(self: &Arc<Self>, client: &Client) {
+        if self.begun.swap(true, Ordering::AcqRel) {
+            return;
+        }
         let filter = client.server().announced_lists();
         if filter.is_empty() {
             return;
@@ -144,7 +153,9 @@ impl Watching {
         Box::pin(async move {
             let subscription = match client.subscribe_to(uri.as_str().into(), true).await {
                 Ok(subscription) => Arc::new(subscription),
-                Err(error) => return Ok(Err(super::forwarded_requests::rpc_error(client.server_label(), &error))),
+                Err(error) => {
+                    return Ok(Err(super::failures::rpc_error(client.server_label(), &error, false)));
+                }
             };
             let watched = WatchedResource { subscription: Arc::clone(&subscription), _share: share };
             let before = self.resources.lock().insert(uri.clone(), watched);

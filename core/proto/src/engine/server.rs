@@ -111,6 +111,14 @@ impl<T, U> ServerConversation<T, U> {
         self.session = Some(terms);
     }
 
+    /// Forgets the session that `initialize` opened, because the answer is an error after all.
+    #[doc(hidden)]
+    pub fn refuse_handshake(&mut self) {
+        if !self.stateless {
+            self.session = None;
+        }
+    }
+
     /// Sets the prefix of the ids of our own requests, which must be unique among the processes
     /// that serve the session.
     #[doc(hidden)]

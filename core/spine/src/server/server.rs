@@ -230,6 +230,12 @@ impl Server {
         self.add_mount(prefix, MountSource::Remote(remote))
     }
 
+    /// Names a remote server in results from now on, instead of this one.
+    #[doc(hidden)]
+    pub fn show_as(&self, info: &Value) {
+        self.state().results.show_as(info);
+    }
+
     fn add_mount(&self, prefix: &str, source: MountSource) -> Result<FeatureHandle<Self>, RegisterError> {
         self.add(Addition::Mount(RegisteredMount::new(prefix.to_owned(), source)))
     }

@@ -133,6 +133,8 @@ OAUTH: Final = {
 PROXY_OPTIONS: Final = {
     "prefix": "prefix",
     "max_connections": "maxConnections",
+    "shared": "shared",
+    "transparent": "transparent",
 }
 
 REQUEST_HANDLER_OPTIONS: Final = {

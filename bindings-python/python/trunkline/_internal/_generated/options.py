@@ -618,6 +618,19 @@ class ProxyOptions(TypedDict, total=False):
     none is idle, the call is refused as busy. Default: 64.
     """
 
+    shared: bool | None
+    """Let all callers share the client's connection, whatever the revision of the server. Then
+    what a server of an older revision keeps for a session is common to all of them, and the
+    client's own handlers answer its requests. Default: False.
+    """
+
+    transparent: bool | None
+    """Show clients the server behind the proxy instead of this one: its name and version, its
+    instructions, and the capabilities that it declares. If it cannot be reached,
+    `initialize`, `server/discover` and lists fail with the reason. For a proxy of one server
+    without a prefix. Default: False.
+    """
+
 
 class RequestHandlerOptions(TypedDict, total=False):
     """Options of the handler of a custom method."""

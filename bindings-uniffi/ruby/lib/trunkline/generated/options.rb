@@ -646,9 +646,18 @@ module Trunkline
     # - `max_connections` (Integer): Maximum connections to a server on behalf of individual
     #   callers, if its revision is before 2026-07-28. An idle connection is closed for another
     #   caller, and after five minutes; if none is idle, the call is refused as busy.
+    # - `shared` (Boolean): Let all callers share the client's connection, whatever the revision
+    #   of the server. Then what a server of an older revision keeps for a session is common to all
+    #   of them, and the client's own handlers answer its requests.
+    # - `transparent` (Boolean): Show clients the server behind the proxy instead of this one: its
+    #   name and version, its instructions, and the capabilities that it declares. If it cannot be
+    #   reached, `initialize`, `server/discover` and lists fail with the reason. For a proxy of one
+    #   server without a prefix.
     PROXY = {
       prefix: "prefix",
       max_connections: "maxConnections",
+      shared: "shared",
+      transparent: "transparent",
     }.freeze
 
     # Options of the handler of a custom method.

@@ -1354,18 +1354,33 @@ public struct ProxyOptions: Codable, Sendable {
     /// 2026-07-28. An idle connection is closed for another caller, and after five minutes; if
     /// none is idle, the call is refused as busy. Default: `64`.
     public var maxConnections: Int?
+    /// Let all callers share the client's connection, whatever the revision of the server. Then
+    /// what a server of an older revision keeps for a session is common to all of them, and the
+    /// client's own handlers answer its requests. Default: `false`.
+    public var shared: Bool?
+    /// Show clients the server behind the proxy instead of this one: its name and version, its
+    /// instructions, and the capabilities that it declares. If it cannot be reached,
+    /// `initialize`, `server/discover` and lists fail with the reason. For a proxy of one server
+    /// without a prefix. Default: `false`.
+    public var transparent: Bool?
 
     enum CodingKeys: String, CodingKey {
         case prefix
         case maxConnections
+        case shared
+        case transparent
     }
 
     public init(
         prefix: String? = nil,
-        maxConnections: Int? = nil
+        maxConnections: Int? = nil,
+        shared: Bool? = nil,
+        transparent: Bool? = nil
     ) {
         self.prefix = prefix
         self.maxConnections = maxConnections
+        self.shared = shared
+        self.transparent = transparent
     }
 }
 

@@ -99,8 +99,8 @@ impl Attempt {
             _ => {
                 client.reconnecting.lock().lost(client.runtime.now());
                 let closing = client.close_unopened();
-                // Those who wait learn of the failure at once, unless the program's transport must
-                // be closed before it is opened again.
+                // The waiting requests fail at once, unless the program's transport must be closed
+                // before it is opened again.
                 if client.transport == Transport::Channel {
                     closing.await;
                 }

@@ -8,6 +8,6 @@ use std::sync::Arc;
 pub(in crate::client) struct FirstOpening {
     /// The span that the host of a binding has started for it.
     pub(in crate::client) span: Option<Arc<dyn OpenOperation>>,
-    /// Those who wait for the attempt in progress.
+    /// The requests that wait for the attempt in progress.
     pub(in crate::client) waiting: Vec<Arc<Promise<Result<(), ClientError>>>>,
 }

@@ -65,6 +65,8 @@ pub(crate) trait CallBackend: Send + Sync + 'static {
     fn client(&self) -> Option<Arc<str>>;
     /// The client's log level; `None` if it wants no log messages.
     fn log_level(&self) -> Option<LoggingLevel>;
+    /// See [`CallInfo::may_see_details`].
+    fn may_see_details(&self) -> bool;
     /// The options of the server.
     fn options(&self) -> &ServerOptions;
     /// The runtime of the request's connection, which async handlers run on.
@@ -171,6 +173,13 @@ impl CallInfo {
     #[doc(hidden)]
     pub fn log_level(&self) -> Option<LoggingLevel> {
         self.backend.log_level()
+    }
+
+    /// Returns whether the caller may see the details of failures, such as the output of a process:
+    /// it is on this machine, or the server's option `debug` is set.
+    #[doc(hidden)]
+    pub fn may_see_details(&self) -> bool {
+        self.backend.may_see_details()
     }
 
     /// Returns whether the call is a task.

@@ -82,6 +82,11 @@ impl MergedPage {
                 return Err(RpcError::invalid_cursor());
             }
             let read = |result: RawJson| read_page(context, &mount, member, &result);
+            if mount.is_transparent()
+                && let Err(error) = result
+            {
+                return Err(error);
+            }
             let (added, theirs) = match result.map_err(|error| error.message).and_then(read) {
                 Ok(page) => page,
                 Err(problem) => {

@@ -37,7 +37,7 @@ pub(super) use hook::{RegisteredMiddleware, RegisteredProvider};
 pub(super) use list::{List, ListCandidate, Listed, ListedPage, list_members};
 pub(crate) use mount::MountSource;
 pub(super) use mount::{LocalServer, RegisteredMount};
-pub use mount::{Offers, RemoteServer};
+pub use mount::{Offers, RemoteDescription, RemoteServer};
 pub(super) use prompt::RegisteredPrompt;
 pub(super) use request_handler::RegisteredRequestHandler;
 pub(super) use resource::{ReadInfo, RegisteredTemplate, template_setters};

@@ -9,6 +9,7 @@ use super::{
     tool::{RegisteredTool, ToolTasks},
 };
 use crate::{composition::names, protocol::RpcError, runtime::BoxedTask, server::handlers::Handler, sync::Mutex};
+use serde_json::Value;
 use std::{
     collections::{BTreeSet, HashMap},
     sync::Arc,
@@ -50,10 +51,29 @@ pub trait RemoteServer: Handler {
     fn offers(&self) -> Offers;
     /// The task support of a tool. Its tasks run on this server and wait for the remote one.
     fn tasks_of(&self, tool: &str) -> BoxedTask<ToolTasks>;
+    /// Returns whether clients see the description of the remote server instead of this one's, and
+    /// its failures instead of lists without its items.
+    fn is_transparent(&self) -> bool {
+        false
+    }
+    /// The server's description of itself, connecting first if necessary. `details` tells whether
+    /// an error may have details of the failure.
+    fn describe(&self, details: bool) -> BoxedTask<Result<RemoteDescription, RpcError>>;
     /// Subscribes to changes of resources, for as long as any client is subscribed to them. They
     /// are charged to a client, if there is a per-client limit. Fails with the first error, if any;
     /// the resources after a limit are left out.
     fn watch(&self, uris: Vec<String>, client: Option<Arc<str>>) -> BoxedTask<Result<(), RpcError>>;
+}
+
+/// A remote server's description of itself.
+#[derive(Debug, Clone, Default)]
+pub struct RemoteDescription {
+    /// Its Implementation object.
+    pub info: Option<Value>,
+    /// Its capabilities object.
+    pub capabilities: Value,
+    /// Its instructions for the model.
+    pub instructions: Option<String>,
 }
 
 /// The kinds of features that a server has.
@@ -79,6 +99,19 @@ impl RegisteredMount {
             MountSource::Local(server) => server.snapshot().offers(),
             MountSource::Remote(server) => server.offers(),
         }
+    }
+
+    /// The remote server that this one is shown as, if it is.
+    fn transparent(&self) -> Option<&Arc<dyn RemoteServer>> {
+        match &self.source {
+            MountSource::Remote(server) => Some(server).filter(|server| server.is_transparent()),
+            MountSource::Local(_) => None,
+        }
+    }
+
+    /// Returns whether a failure to list its features is that of the whole list.
+    pub(in crate::server) fn is_transparent(&self) -> bool {
+        self.transparent().is_some()
     }
 
     /// The features, if the server is in this process.
@@ -116,6 +149,20 @@ impl Snapshot {
     /// The kinds of features of this server, including those mounted on it.
     pub(in crate::server) fn offers(&self) -> Offers {
         self.mounts.iter().fold(self.own, |all, mount| all.and(mount.offers()))
+    }
+
+    /// The description of the remote server that this one is shown as; `None` if there is none.
+    pub(in crate::server) fn describe_remote(
+        &self,
+        details: bool,
+    ) -> Option<BoxedTask<Result<RemoteDescription, RpcError>>> {
+        self.mounts.iter().find_map(|mount| mount.transparent()).map(|server| server.describe(details))
+    }
+
+    /// The kinds of features that this server has besides those of the server that it is shown as.
+    pub(in crate::server) fn own_offers(&self) -> Offers {
+        let others = self.mounts.iter().filter(|mount| !mount.is_transparent());
+        others.fold(self.own, |all, mount| all.and(mount.offers()))
     }
 
     /// Returns the mount that a name belongs to, and the name used there.

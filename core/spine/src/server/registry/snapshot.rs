@@ -181,7 +181,9 @@ impl Snapshot {
     /// The server's own offers and whether a tool mirrors parameters, with one more feature.
     fn declared_with(&self, addition: &Addition, lists: ListSet) -> (Offers, bool) {
         let (mut own, mut mirrors) = (self.own, self.mirrors);
-        own.lists = own.lists.with(lists);
+        // A transparent proxy declares what its server does, and that only while it is there.
+        let is_transparent = matches!(addition, Addition::Mount(mount) if mount.is_transparent());
+        own.lists = own.lists.with(if is_transparent { ListSet::NONE } else { lists });
         match addition {
             Addition::Tool(tool) => {
                 own.tasks |= tool.task_support != TaskSupport::Forbidden;

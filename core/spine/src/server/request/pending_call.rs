@@ -222,6 +222,10 @@ impl CallBackend for PendingCall {
         self.context.log_level()
     }
 
+    fn may_see_details(&self) -> bool {
+        self.context.connection.may_see_details()
+    }
+
     fn options(&self) -> &ServerOptions {
         self.context.server().options()
     }

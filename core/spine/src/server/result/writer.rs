@@ -10,13 +10,13 @@ use crate::{
     protocol::{RawJson, Revision, RevisionFeature, meta, project},
 };
 use serde_json::{Value, json};
+use std::sync::OnceLock;
 
 /// Finishes results according to the options of a server.
 pub(in crate::server) struct ResultWriter {
-    /// The server's Implementation object.
-    info: Value,
-    /// The last members of each result of the modern era: its type and its server (DISC-09).
-    tail: String,
+    own: Named,
+    /// The remote server that clients see instead.
+    shown: OnceLock<Named>,
     /// The caching hints of lists and of discovery.
     pub(in crate::server) cache: CacheHints,
     /// True if clients see the details of internal errors.
@@ -24,24 +24,49 @@ pub(in crate::server) struct ResultWriter {
     pub(super) unknown: UnknownMembers,
 }
 
-impl ResultWriter {
-    pub(in crate::server) fn new(info: Value, cache: CacheHints, debug: bool) -> Self {
+/// The server that results name.
+struct Named {
+    /// Its Implementation object.
+    info: Value,
+    /// The last members of each result of the modern era: its type and its server (DISC-09).
+    tail: String,
+}
+
+impl Named {
+    fn new(info: Value) -> Self {
         let mut named = info.clone();
         project::project_implementation(&mut named, Revision::LATEST);
         let tail = format!(r#""resultType":"complete","_meta":{{"{}":{named}}}"#, meta::SERVER_INFO);
-        Self { info, tail, cache, debug, unknown: UnknownMembers::default() }
+        Self { info, tail }
+    }
+}
+
+impl ResultWriter {
+    pub(in crate::server) fn new(info: Value, cache: CacheHints, debug: bool) -> Self {
+        let (own, unknown) = (Named::new(info), UnknownMembers::default());
+        Self { own, shown: OnceLock::new(), cache, debug, unknown }
+    }
+
+    /// Names this remote server in results from now on.
+    pub(in crate::server) fn show_as(&self, info: &Value) {
+        self.shown.get_or_init(|| Named::new(info.clone()));
+    }
+
+    /// The server that clients see.
+    fn named(&self) -> &Named {
+        self.shown.get().unwrap_or(&self.own)
     }
 
     /// The server's Implementation object, projected to a revision.
     pub(in crate::server) fn implementation(&self, revision: Revision) -> Value {
-        let mut info = self.info.clone();
+        let mut info = self.named().info.clone();
         project::project_implementation(&mut info, revision);
         info
     }
 
-    /// The name of the server.
+    /// The server's own name.
     pub(in crate::server) fn server_name(&self) -> &str {
-        self.info["name"].as_str().unwrap_or_default()
+        self.own.info["name"].as_str().unwrap_or_default()
     }
 
     /// Closes `object`, which lacks its closing brace, as a result of `revision`.
@@ -50,7 +75,7 @@ impl ResultWriter {
             if object.len() > 1 {
                 object.push(b',');
             }
-            object.extend_from_slice(self.tail.as_bytes());
+            object.extend_from_slice(self.named().tail.as_bytes());
         }
         object.push(b'}');
         RawJson::trusted(object.into())

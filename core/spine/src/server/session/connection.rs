@@ -5,6 +5,7 @@ use super::{
     change_listeners::ChangeListener,
     client_request_state::ClientRequestState,
     conversation_observers::{LogContext, ObservedMessage, ObservedStream, ObserverState},
+    declared_capabilities::DeclaredFor,
     name_budget::client_of,
     open_requests::{OpenRequests, Queued, Reply, ServedRequest, StartedCall},
     outbound::OutgoingMessage,
@@ -26,7 +27,7 @@ use crate::{
     runtime::{BoxedTask, Runtime},
     server::{
         handlers::{ClientRequestError, ResponseCallback},
-        registry::ListSet,
+        registry::{ListSet, RemoteDescription},
     },
     sync::Mutex,
     telemetry::excerpt,
@@ -262,10 +263,7 @@ impl Connection {
         }
         match received {
             Received::Call(call, queued) => self.start(call, queued),
-            Received::Initialize(id, revision) => {
-                let result = self.initialize(revision);
-                self.answer_itself(observed, reply, revision, (id, result));
-            }
+            Received::Initialize(id, revision) => self.serve_handshake(observed, reply, (id, revision)),
             Received::Pong(id) => {
                 let revision = self.revision().unwrap_or(Revision::LATEST_LEGACY);
                 self.answer_itself(observed, reply, revision, (id, Ok(RawJson::empty_object())));
@@ -326,13 +324,47 @@ impl Connection {
         }
     }
 
+    /// Returns whether the client may see the details of failures: it is on this machine, or the
+    /// server's option `debug` is set.
+    pub(in crate::server) fn may_see_details(&self) -> bool {
+        matches!(self.setup.transport, Transport::Stdio | Transport::Memory) || self.server.options().debug
+    }
+
+    /// Answers `initialize`. A server that is shown as a remote one asks that one first; if it
+    /// fails, there is no session, and the client may try again.
+    fn serve_handshake(
+        self: &Arc<Self>,
+        observed: Option<ObservedMessage>,
+        reply: &Reply,
+        (id, revision): (RequestId, Revision),
+    ) {
+        let Some(describing) = self.server.snapshot().describe_remote(self.may_see_details()) else {
+            let result = self.initialize(revision, None);
+            return self.answer_itself(observed, reply, revision, (id, result));
+        };
+        self.requests.answering.fetch_add(1, Ordering::AcqRel);
+        let (connection, reply) = (Arc::clone(self), Arc::clone(reply));
+        self.setup.runtime.spawn(Box::pin(async move {
+            let described = describing.await.inspect_err(|_| connection.conversation.lock().refuse_handshake());
+            let result = described.and_then(|remote| connection.initialize(revision, Some(&remote)));
+            connection.answer_itself(observed, &reply, revision, (id, result));
+            connection.requests.answering.fetch_sub(1, Ordering::AcqRel);
+            connection.wake_if_idle();
+        }));
+    }
+
     /// Opens the session and returns the result of `initialize`.
-    fn initialize(self: &Arc<Self>, revision: Revision) -> Result<RawJson, RpcError> {
+    fn initialize(
+        self: &Arc<Self>,
+        revision: Revision,
+        remote: Option<&RemoteDescription>,
+    ) -> Result<RawJson, RpcError> {
         let snapshot = self.server.snapshot();
         let _ = self.session.declared.set(snapshot.offered());
         self.listen();
         self.count_session();
-        let result = self.server.initialize_result(&snapshot, revision, !self.stateless);
+        let client = DeclaredFor { revision, comes_back: !self.stateless };
+        let result = self.server.initialize_result(&snapshot, client, remote);
         RawJson::from_value(&result).map_err(|_| RpcError::internal())
     }
 

@@ -3,19 +3,42 @@
 use crate::{
     protocol::{Era, Revision, RevisionFeature, extension, project},
     server::{
-        registry::{ListSet, Snapshot},
+        registry::{ListSet, RemoteDescription, Snapshot},
         server_options::ServerOptions,
     },
 };
 use serde_json::{Value, json};
 
-/// The capabilities to declare to a client of this revision: only those that currently have
-/// anything behind them. `comes_back` tells whether the client has a session.
-pub(super) fn capabilities(
+/// The client that capabilities are declared to.
+#[derive(Clone, Copy)]
+pub(in crate::server) struct DeclaredFor {
+    pub(in crate::server) revision: Revision,
+    /// True if it has a session.
+    pub(in crate::server) comes_back: bool,
+}
+
+impl DeclaredFor {
+    /// The capabilities to declare to this client: only those that currently have anything behind
+    /// them. `remote` is set if this server is shown as another one.
+    pub(super) fn capabilities(
+        self,
+        options: &ServerOptions,
+        snapshot: &Snapshot,
+        remote: Option<&RemoteDescription>,
+    ) -> Value {
+        let mut declared = own_capabilities(options, snapshot, self);
+        if let Some(remote) = remote {
+            show_remote(&mut declared, &remote.capabilities, snapshot.own_offers().lists);
+        }
+        project::project_server_capabilities(&mut declared, self.revision);
+        declared
+    }
+}
+
+fn own_capabilities(
     options: &ServerOptions,
     snapshot: &Snapshot,
-    revision: Revision,
-    comes_back: bool,
+    DeclaredFor { revision, comes_back }: DeclaredFor,
 ) -> Value {
     let (offered, offers) = (snapshot.offered(), snapshot.offers());
     let mut declared = json!({});
@@ -62,6 +85,31 @@ pub(super) fn capabilities(
     if !options.experimental.is_empty() {
         declared["experimental"] = options.experimental.clone().into();
     }
-    project::project_server_capabilities(&mut declared, revision);
     declared
+}
+
+/// Declares what a remote server declares, and what this one has besides: the lists `own`.
+fn show_remote(declared: &mut Value, remote: &Value, own: ListSet) {
+    const LISTS: [(&str, ListSet); 3] =
+        [("tools", ListSet::TOOLS), ("resources", ListSet::RESOURCES), ("prompts", ListSet::PROMPTS)];
+    let Some(members) = declared.as_object_mut() else { return };
+    if remote.get("logging").is_none() && own == ListSet::NONE {
+        members.shift_remove("logging");
+    }
+    for (name, _) in LISTS.into_iter().filter(|(_, list)| !own.has(*list)) {
+        match (remote.get(name), members.get_mut(name).and_then(Value::as_object_mut)) {
+            (None, _) => drop(members.shift_remove(name)),
+            (Some(theirs), Some(ours)) => ours.retain(|flag, _| theirs[flag] == true),
+            (Some(_), None) => {}
+        }
+    }
+    // Tasks and skills are declared in the form of the client's revision.
+    let is_translated = |name: &str| [extension::TASKS.id, extension::SKILLS.id].contains(&name);
+    for group in ["extensions", "experimental"] {
+        for (name, settings) in remote.get(group).and_then(Value::as_object).into_iter().flatten() {
+            if !is_translated(name) && declared[group].get(name).is_none() {
+                declared[group][name.as_str()] = settings.clone();
+            }
+        }
+    }
 }

@@ -1,14 +1,14 @@
 //! The state of a server, shared by its conversations and requests.
 
 use super::{
-    change_listeners::Listeners, declared_capabilities::capabilities, name_budget::NameBudget,
+    change_listeners::Listeners, declared_capabilities::DeclaredFor, name_budget::NameBudget,
     pending::PendingNotifications,
 };
 use crate::{
     protocol::{Revision, method::Method},
     runtime::Runtime,
     server::{
-        registry::{Addition, Change, RegisterError, Snapshot},
+        registry::{Addition, Change, RegisterError, RemoteDescription, Snapshot},
         result::ResultWriter,
         server_hooks::ServerHooks,
         server_options::ServerOptions,
@@ -172,35 +172,56 @@ impl ServerState {
         }
     }
 
-    /// The result of `initialize` (LIFE-02).
+    /// The result of `initialize` (LIFE-02). `remote` is set if this server is shown as another one.
     pub(in crate::server) fn initialize_result(
         &self,
         snapshot: &Snapshot,
-        revision: Revision,
-        has_session: bool,
+        client: DeclaredFor,
+        remote: Option<&RemoteDescription>,
     ) -> Value {
         self.warn_of_missing_interfaces(snapshot);
-        self.with_instructions(json!({
-            "protocolVersion": revision.as_str(),
-            "capabilities": capabilities(&self.options, snapshot, revision, has_session),
-            "serverInfo": self.results.implementation(revision),
-        }))
+        self.show_as(remote);
+        let described = json!({
+            "protocolVersion": client.revision.as_str(),
+            "capabilities": client.capabilities(&self.options, snapshot, remote),
+            "serverInfo": self.results.implementation(client.revision),
+        });
+        self.with_instructions(described, remote)
     }
 
     /// The result of `server/discover` (DISC-01, DISC-21).
-    pub(in crate::server) fn discover_result(&self, snapshot: &Snapshot, revision: Revision) -> Value {
+    pub(in crate::server) fn discover_result(
+        &self,
+        snapshot: &Snapshot,
+        revision: Revision,
+        remote: Option<&RemoteDescription>,
+    ) -> Value {
         self.warn_of_missing_interfaces(snapshot);
+        self.show_as(remote);
+        let client = DeclaredFor { revision, comes_back: false };
         let versions: Vec<_> = Revision::ALL.iter().rev().map(|revision| revision.as_str()).collect();
-        self.with_instructions(json!({
+        let described = json!({
             "supportedVersions": versions,
-            "capabilities": capabilities(&self.options, snapshot, revision, false),
+            "capabilities": client.capabilities(&self.options, snapshot, remote),
             "ttlMs": self.options.cache.ttl_ms(),
             "cacheScope": self.options.cache.scope.as_str(),
-        }))
+        });
+        self.with_instructions(described, remote)
     }
 
-    fn with_instructions(&self, mut result: Value) -> Value {
-        if let Some(instructions) = &self.instructions {
+    /// Gives the name of the remote server in all results from now on.
+    fn show_as(&self, remote: Option<&RemoteDescription>) {
+        if let Some(info) = remote.and_then(|remote| remote.info.as_ref()) {
+            self.results.show_as(info);
+        }
+    }
+
+    fn with_instructions(&self, mut result: Value, remote: Option<&RemoteDescription>) -> Value {
+        let instructions = match remote {
+            Some(remote) => &remote.instructions,
+            None => &self.instructions,
+        };
+        if let Some(instructions) = instructions {
             result["instructions"] = instructions.as_str().into();
         }
         result

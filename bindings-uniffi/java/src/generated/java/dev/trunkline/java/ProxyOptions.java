@@ -19,4 +19,23 @@ public final class ProxyOptions extends Options<ProxyOptions> {
   public ProxyOptions maxConnections(int maxConnections) {
     return set("maxConnections", maxConnections);
   }
+
+  /**
+   * Let all callers share the client's connection, whatever the revision of the server. Then what a
+   * server of an older revision keeps for a session is common to all of them, and the client's own
+   * handlers answer its requests. Default: {@code false}.
+   */
+  public ProxyOptions shared(boolean shared) {
+    return set("shared", shared);
+  }
+
+  /**
+   * Show clients the server behind the proxy instead of this one: its name and version, its
+   * instructions, and the capabilities that it declares. If it cannot be reached, {@code initialize},
+   * {@code server/discover} and lists fail with the reason. For a proxy of one server without a prefix.
+   * Default: {@code false}.
+   */
+  public ProxyOptions transparent(boolean transparent) {
+    return set("transparent", transparent);
+  }
 }

@@ -1194,6 +1194,21 @@ public class ProxyOptions {
      * is idle, the call is refused as busy. Default: `64`.
      */
     public var maxConnections: Int? = null
+
+    /**
+     * Let all callers share the client's connection, whatever the revision of the server. Then what
+     * a server of an older revision keeps for a session is common to all of them, and the client's
+     * own handlers answer its requests. Default: `false`.
+     */
+    public var shared: Boolean? = null
+
+    /**
+     * Show clients the server behind the proxy instead of this one: its name and version, its
+     * instructions, and the capabilities that it declares. If it cannot be reached, `initialize`,
+     * `server/discover` and lists fail with the reason. For a proxy of one server without a prefix.
+     * Default: `false`.
+     */
+    public var transparent: Boolean? = null
 }
 
 /** Options of the handler of a custom method. */

@@ -1,0 +1,241 @@
+//! Proxies that are shown as the server behind them, and clients that are opened by a request of a
+//! proxy's caller.
+
+use super::{LEGACY, MODERN, ROLE, connect, soon, until};
+use crate::{
+    log::{Records, another_subscriber},
+    process::{File, child},
+};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+use trunkline::{
+    ChildCommand, Client, ClientError, ClientOptions, ProxyDefinition, ProxyOptions, Revision, RevisionChoice, Server,
+    ServerOptions,
+    client::ErrorKind,
+    protocol::model::{Icon, Implementation, ServerCapabilities},
+    transport::{ChildStderr, Target},
+};
+
+const REVISIONS: [Revision; 5] = Revision::ALL;
+
+/// A server that says much about itself.
+fn weather() -> Server {
+    let mut info = Implementation::new("weather", "1.4.0");
+    info.title = Some("The weather".into());
+    info.icons = Some(vec![Icon { src: "https://example.com/sun.png".into(), ..Icon::default() }]);
+    let extension = json!({"example.com/map": {"scale": 7}});
+    let options = ServerOptions::default().with_extensions(extension.as_object().unwrap().clone());
+    Server::builder("weather", "1.4.0")
+        .info(info)
+        .instructions("Ask for one city at a time.")
+        .options(options)
+        .tool("forecast", "Forecast.", async || "sun")
+        .build()
+}
+
+async fn lazy(target: impl Into<Target>, choice: RevisionChoice) -> Client {
+    let options = ClientOptions::default().with_revision(choice).with_lazy(true);
+    soon(Client::connect_with(target, options, ())).await.unwrap()
+}
+
+/// A server that is shown as the one behind the client.
+fn shown_as(client: &Client) -> Server {
+    let proxy = ProxyDefinition::new(client).transparent(true);
+    Server::builder("bridge", "0.0.0").instructions("Not these.").proxy(proxy).build()
+}
+
+/// The description of a server, as JSON.
+async fn described(server: &Server, revision: Revision) -> Value {
+    let client = connect(server, revision).await;
+    // With the modern revision pinned, the description comes in the background.
+    until(|| client.server_info().is_some()).await;
+    let server = client.server();
+    let info: Value = server.info.as_ref().unwrap().parse().unwrap();
+    let capabilities: Value = server.capabilities.parse().unwrap();
+    json!({"info": info, "capabilities": capabilities, "instructions": server.instructions})
+}
+
+#[tokio::test]
+async fn clients_see_the_description_of_the_server_behind_a_transparent_proxy() {
+    let behind = weather();
+    for old in REVISIONS {
+        let far = lazy(&behind, RevisionChoice::Pinned(old)).await;
+        let bridge = shown_as(&far);
+        for new in REVISIONS {
+            let (mut direct, mut seen) = (described(&behind, new.min(old)).await, described(&bridge, new).await);
+            // A server of an older revision has not sent all that a newer one defines.
+            if old == new {
+                assert_eq!(seen, direct, "{old} behind {new}");
+            }
+            for described in [&mut direct, &mut seen] {
+                let members = described["info"].as_object_mut().unwrap();
+                members.retain(|name, _| ["name", "version"].contains(&&**name));
+            }
+            assert_eq!(seen["info"], direct["info"], "{old} behind {new}");
+            assert_eq!(seen["instructions"], "Ask for one city at a time.", "{old} behind {new}");
+            let capabilities: ServerCapabilities = serde_json::from_value(seen["capabilities"].clone()).unwrap();
+            assert!(capabilities.tools.unwrap().list_changed && capabilities.prompts.is_none(), "{old} behind {new}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn results_name_the_server_behind_a_transparent_proxy() {
+    let bridge = shown_as(&lazy(&weather(), RevisionChoice::Legacy).await);
+    let client = connect(&bridge, MODERN).await;
+    let result = soon(client.call_tool("forecast", json!({}))).await.unwrap();
+    assert_eq!(result.joined_text(), "sun");
+    let meta = serde_json::to_value(result.meta).unwrap();
+    assert_eq!(meta["io.modelcontextprotocol/serverInfo"]["name"], "weather", "{meta}");
+}
+
+/// The features of the server itself are declared, too.
+#[tokio::test]
+async fn a_transparent_proxy_declares_no_less_than_its_server_has() {
+    let far = lazy(&weather(), RevisionChoice::Auto).await;
+    let bridge = shown_as(&far);
+    bridge.add_prompt(trunkline::Prompt::new("own", "Own.", async || "own")).unwrap();
+    for revision in [LEGACY, MODERN] {
+        let seen = described(&bridge, revision).await;
+        assert_eq!(seen["info"]["name"], "weather");
+        assert_eq!(seen["capabilities"]["prompts"]["listChanged"], true, "{seen}");
+        assert!(seen["capabilities"]["resources"].is_null(), "{seen}");
+    }
+}
+
+#[tokio::test]
+async fn only_one_server_without_a_prefix_can_be_shown() {
+    let far = lazy(&weather(), RevisionChoice::Auto).await;
+    let bridge = Server::builder("bridge", "0.0.0").build();
+    let options = ProxyOptions::default().with_transparent(true);
+    let error = bridge.proxy(ProxyDefinition::new(&far).options(options).prefix("far")).unwrap_err();
+    assert!(error.to_string().contains("without a prefix"), "{error}");
+    let group = soon(trunkline::ClientGroup::connect([("far", &far)])).await.unwrap();
+    let error = bridge.proxy(ProxyDefinition::from_group(&group).transparent(true)).unwrap_err();
+    assert!(error.to_string().contains("of one server"), "{error}");
+}
+
+/// The failure of the only request of a client, in each form of an opening.
+async fn refused(bridge: &Server, choice: RevisionChoice) -> ClientError {
+    let options = ClientOptions::default().with_revision(choice);
+    match soon(Client::connect_with(bridge, options, ())).await {
+        Ok(client) => soon(client.list_tools()).await.unwrap_err(),
+        Err(error) => error,
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_reached_fails_the_handshake_and_is_tried_again() {
+    let place = weather().listen("127.0.0.1:0").await.unwrap();
+    let (url, port) = (place.url().unwrap(), place.address().port.unwrap());
+    place.close(Duration::ZERO).await;
+    let bridge = shown_as(&lazy(url.as_str(), RevisionChoice::Auto).await);
+    let choices = [RevisionChoice::Auto, RevisionChoice::Legacy, RevisionChoice::Pinned(MODERN)];
+    for choice in choices {
+        let error = refused(&bridge, choice).await;
+        let text = error.to_string();
+        assert_eq!(error.kind(), ErrorKind::Protocol, "{text}");
+        assert!(text.contains("Cannot connect to") && text.contains("check whether the server runs"), "{text}");
+        assert_eq!(error.rpc().unwrap().data.as_ref().unwrap()["reason"], "refused", "{text}");
+    }
+    let _listener = weather().listen(("127.0.0.1", port)).await.unwrap();
+    for revision in [LEGACY, MODERN] {
+        let client = connect(&bridge, revision).await;
+        assert_eq!(soon(client.list_tools()).await.unwrap()[0].name, "forecast", "{revision}");
+    }
+}
+
+/// On a pipe, the failed handshake leaves no session: the client may try again on the same pipe.
+#[tokio::test]
+async fn a_failed_handshake_leaves_no_session() {
+    let place = weather().listen("127.0.0.1:0").await.unwrap();
+    let (url, port) = (place.url().unwrap(), place.address().port.unwrap());
+    place.close(Duration::ZERO).await;
+    let bridge = shown_as(&lazy(url.as_str(), RevisionChoice::Auto).await);
+    let listener = bridge.listen("127.0.0.1:0").await.unwrap();
+    let here = listener.url().unwrap();
+    let open = async || {
+        let options = ClientOptions::default().with_revision(RevisionChoice::Legacy);
+        soon(Client::connect_with(here.as_str(), options, ())).await
+    };
+    let error = open().await.err().unwrap();
+    // Over HTTP, the caller may be anywhere.
+    assert!(error.to_string().contains("cannot be reached now") && !error.to_string().contains(&port.to_string()));
+    assert_eq!(bridge.load().sessions(), 0);
+    let _listener = weather().listen(("127.0.0.1", port)).await.unwrap();
+    let client = open().await.unwrap();
+    assert_eq!(client.server_info().unwrap().name, "weather");
+}
+
+fn shell(script: &str) -> ChildCommand {
+    ChildCommand::new(["sh", "-c", script]).with_stderr(ChildStderr::Keep)
+}
+
+/// R4: a caller on this machine learns how the process ended and what it wrote last, one elsewhere
+/// how it ended.
+#[cfg(unix)]
+#[tokio::test]
+async fn the_end_of_a_process_is_told_to_the_callers_of_its_proxy() {
+    let dying = || shell("read line; echo 'API_KEY is not set' >&2; exit 3");
+    for choice in [RevisionChoice::Auto, RevisionChoice::Legacy, RevisionChoice::Pinned(MODERN)] {
+        let bridge = shown_as(&lazy(dying(), choice).await);
+        let error = refused(&bridge, RevisionChoice::Legacy).await;
+        let (text, rpc) = (error.to_string(), error.rpc().unwrap());
+        assert!(text.contains("exited with status 3") && text.contains("API_KEY is not set"), "{text}");
+        assert_eq!(rpc.data.as_ref().unwrap()["exitCode"], 3, "{text}");
+        let listener = bridge.listen("127.0.0.1:0").await.unwrap();
+        let options = ClientOptions::default().with_revision(RevisionChoice::Legacy);
+        let there = soon(Client::connect_with(listener.url().unwrap().as_str(), options, ())).await;
+        let text = there.err().unwrap().to_string();
+        assert!(text.contains("exited with status 3") && !text.contains("API_KEY"), "{text}");
+    }
+}
+
+/// R4, for calls in flight: those of a proxy's callers, and those of the client itself.
+#[cfg(unix)]
+#[tokio::test]
+async fn the_calls_of_a_killed_process_fail_within_100_ms_with_the_reason() {
+    for revision in [LEGACY, MODERN] {
+        let file = File::new();
+        let far = lazy(child(ROLE, &file), RevisionChoice::Pinned(revision)).await;
+        // With one connection, there is one process.
+        let proxy = ProxyDefinition::new(&far).shared(true);
+        let front = connect(&Server::builder("gateway", "1.0.0").proxy(proxy).build(), LEGACY).await;
+        assert!(!soon(front.list_tools()).await.unwrap().is_empty());
+        let calls = [far.clone(), front]
+            .map(|client| tokio::spawn(async move { client.call_tool("wait", json!({})).await.unwrap_err() }));
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let pid = far.pid().unwrap().to_string();
+        assert!(std::process::Command::new("kill").args(["-9", &pid]).status().unwrap().success());
+        let killed = Instant::now();
+        for call in calls {
+            let text = soon(call).await.unwrap().to_string();
+            assert!(text.contains("was terminated by signal 9"), "{text}");
+        }
+        assert!(killed.elapsed() < Duration::from_millis(100) * slowness(), "{:?}", killed.elapsed());
+        assert!(!soon(far.list_tools()).await.unwrap().is_empty(), "the next request starts it again");
+    }
+}
+
+/// A factor for times on a machine that does other work.
+#[cfg(unix)]
+fn slowness() -> u32 {
+    5
+}
+
+/// R11: what a server prints is shown, and the connection goes on.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_line_of_text_on_the_output_of_a_server_is_shown_with_a_hint() {
+    let records = Records::default();
+    let _other = another_subscriber();
+    let _here = tracing::subscriber::set_default(records.clone());
+    let file = File::new();
+    let ChildCommand { command, env, .. } = child(ROLE, &file);
+    let script = "echo listening on port 7; exec \"$0\" \"$@\"";
+    let command = ["sh", "-c", script].into_iter().map(str::to_owned).chain(command);
+    let far = lazy(ChildCommand::new(command).with_env(env), RevisionChoice::Legacy).await;
+    assert!(!soon(far.list_tools()).await.unwrap().is_empty());
+    let shown = format!("{:?}", records.0.lock().unwrap());
+    assert!(shown.contains("listening on port 7") && shown.contains("log to its standard error"), "{shown}");
+}
