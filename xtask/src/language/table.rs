@@ -93,11 +93,13 @@ pub(super) static RUST: Entry = Entry {
             Turn::Cargo,
             rust::TESTS,
             &[
+                Path("cli/"),
                 Path("core/"),
                 PACKAGE,
                 FIXTURES,
                 Tables,
                 Path("docs/extensions.md"),
+                Path("docs/program.md"),
                 Path("docs/schema.md"),
                 Path("tests/vectors/"),
                 Path("tests/wire/"),

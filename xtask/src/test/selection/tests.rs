@@ -10,7 +10,7 @@ fn chosen(options: &[&str]) -> Result<Vec<&'static str>> {
 
 #[test]
 fn words_choose_steps_and_each_must_find_one() {
-    assert_eq!((chosen(&[]).unwrap().len(), chosen(&["--long"]).unwrap().len()), (44, 58));
+    assert_eq!((chosen(&[]).unwrap().len(), chosen(&["--long"]).unwrap().len()), (45, 61));
     assert!(chosen(&["--only", "in a browser"]).is_err());
     assert_eq!(chosen(&["--only", "in a browser", "--long"]).unwrap(), ["authorization server in a browser"]);
     assert_eq!(chosen(&["--only", "matrix,methods"]).unwrap(), ["methods in bindings", "matrix"]);
@@ -57,7 +57,7 @@ use Runs::{Everything, Steps, With};
 
 const FORMAT: [&str; 3] = ["import circles", "rust clippy", "rust format"];
 const SOURCES: [&str; 3] = ["generated files", "methods in bindings", "modules of the bindings"];
-const EACH: [&str; 12] = [
+const EACH: [&str; 13] = [
     "authorization server",
     "conformance",
     "conformance of clients",
@@ -66,6 +66,7 @@ const EACH: [&str; 12] = [
     "examples",
     "matrix",
     "programs of snippets",
+    "public API",
     "scars",
     "untimed scars",
     "vectors",
@@ -91,6 +92,7 @@ const TABLE: &[(&str, Runs)] = &[
     ("ROADMAP.md", Steps(&[])),
     ("SECURITY.md", Steps(&["fixed bounds"])),
     ("VERSIONING.md", Steps(&[])),
+    ("api/python.pyi", Steps(&["public API"])),
     ("benches/NOTES.md", Steps(&[])),
     ("benches/run.py", Steps(&["python format", "python lint"])),
     ("benches/instructions.json", Steps(&["instructions"])),
@@ -148,6 +150,7 @@ const TABLE: &[(&str, Runs)] = &[
     ("bindings-uniffi/ruby/README.md", With("ruby", &["ruby lint", "ruby tests"])),
     // The default machine has no toolchain of Swift.
     ("bindings-uniffi/swift/Package.swift", Steps(&SOURCES)),
+    ("cli/src/main.rs", Steps(&["import circles", "rust and c tests", "rust clippy", "rust format"])),
     ("clippy.toml", Steps(&["rust clippy"])),
     (
         "core/spine/src/lib.rs",
@@ -170,6 +173,7 @@ const TABLE: &[(&str, Runs)] = &[
             "matrix",
             "node tests",
             "programs of snippets",
+            "public API",
             "python tests",
             "ruby tests",
             "rust and c tests",
@@ -224,6 +228,7 @@ const TABLE: &[(&str, Runs)] = &[
     ("rust-toolchain.toml", Everything),
     ("rustfmt.toml", Steps(&["rust format"])),
     ("tests/README.md", Steps(&[])),
+    ("tests/api/python.py", Steps(&["node lint and types", "public API", "python format", "python lint"])),
     ("tests/authorization-servers.json", Steps(&["authorization server"])),
     (
         "tests/conformance/scenarios.mjs",
@@ -263,6 +268,7 @@ const TABLE: &[(&str, Runs)] = &[
         ]),
     ),
     ("tests/npm/try.mjs", Steps(&["node lint and types"])),
+    ("tests/packages/release.py", Steps(&["python format", "python lint"])),
     (
         "tests/peers/python/host.py",
         Steps(&["authorization server", "matrix", "python format", "python lint", "wire purity"]),
