@@ -86,6 +86,11 @@ impl Workspace {
         Ok(listed.lines().filter(|file| self.path(file).exists()).map(str::to_owned).collect())
     }
 
+    /// The same, without records of messages.
+    pub(crate) fn unrecorded(&self) -> Self {
+        Self { records: None, ..self.clone() }
+    }
+
     /// A command that runs in the root of the tree.
     pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);

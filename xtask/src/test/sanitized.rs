@@ -1,6 +1,7 @@
 //! Runs the suites of Python, Node.js and C with a library instrumented by the compiler: the
 //! address sanitizer reports each invalid memory access of its code. This needs Rust's nightly
-//! toolchain, and the sanitizer runtime that comes with gcc.
+//! toolchain, and the sanitizer runtime that comes with gcc. Their messages are not recorded: those
+//! of the usual runs are.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,6 +21,7 @@ const TIMEOUT: Duration = Duration::from_secs(5400);
 const OPTIONS: &str = "detect_leaks=0";
 
 pub(crate) fn python(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    let workspace = &workspace.unrecorded();
     let library = instrumented(workspace, "trunkline-python", "_native")?;
     // Use a separate package, because others use the one in the tree at the same time.
     let packages = home(workspace).join("python");
@@ -36,6 +38,7 @@ pub(crate) fn python(workspace: &Workspace, _: &Selection) -> Result<Count> {
 }
 
 pub(crate) fn node(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    let workspace = &workspace.unrecorded();
     let library = instrumented(workspace, "trunkline-node", "trunkline_node")?;
     let mut node = workspace.command("node");
     node.args(["--print", "process.execPath"]);
@@ -53,6 +56,7 @@ pub(crate) fn node(workspace: &Workspace, _: &Selection) -> Result<Count> {
 /// The program searches the directories in the environment for the library before that of the
 /// package.
 pub(crate) fn c(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    let workspace = &workspace.unrecorded();
     let library = instrumented(workspace, "trunkline-c", "trunkline")?;
     let folder = home(workspace).join("c");
     std::fs::create_dir_all(&folder)?;

@@ -123,7 +123,7 @@ pub(crate) fn instructions(workspace: &Workspace, _: &Selection) -> Result<Count
     }
     system::valgrind()?;
     // Not those of the wire log, which other steps record.
-    let workspace = Workspace { records: None, ..workspace.clone() };
+    let workspace = workspace.unrecorded();
     let mut python = workspace.command(system::python()?);
     python.arg(workspace.path("benches/instructions.py")).arg(workspace.target.join("debug"));
     let output = run(python, TIMEOUT)?;
