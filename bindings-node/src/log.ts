@@ -59,7 +59,7 @@ export function log(records: readonly LogRecord[]): void {
 interface LoggedFailure {
   /** The reason. */
   detail: string;
-  /** What a function of the program threw, if that is the reason. */
+  /** The value that a function of the program threw, if that is the reason. */
   error?: unknown;
   target?: string | undefined;
   /** The message without the fields, if it has others than the reason. */

@@ -35,8 +35,8 @@ pub(super) fn passed_params(input: &RawJson) -> Result<RawJson, RpcError> {
     passed().ok_or_else(|| RpcError::invalid_params("The params must be an object"))
 }
 
-/// The outcome of a forwarded request. `server` is the name of the server in the log; `details` tells
-/// whether its caller may see details of a failure.
+/// The outcome of a forwarded request. `server` is the name of the server in the log; `details`
+/// tells whether its caller may see details of a failure.
 pub(super) fn outcome_of(server: Option<&str>, outcome: Result<RawJson, ClientError>, details: bool) -> Outcome {
     match outcome {
         Ok(result) => Outcome::Result(result),

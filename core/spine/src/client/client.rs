@@ -185,8 +185,8 @@ impl Client {
         Self::open_as(self.inner.label.configured(), runtime, connector, options, events).await
     }
 
-    /// The name of the server in the log: its name in a group, or else the one that it sent, or else
-    /// its URL or command. On one line, without control characters, and not long.
+    /// The name of the server in the log: its name in a group, or else the one that it sent, or
+    /// else its URL or command. On one line, without control characters, and not long.
     #[doc(hidden)]
     pub fn server_label(&self) -> Option<&str> {
         self.inner.label.get()

@@ -1,4 +1,4 @@
-//! What waits for the first opening of a connection (the option `lazy`).
+//! The requests that wait for the first opening of a connection (the option `lazy`).
 
 use crate::{client::ClientError, runtime::Promise, telemetry::OpenOperation};
 use std::sync::Arc;

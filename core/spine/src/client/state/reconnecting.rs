@@ -53,8 +53,8 @@ impl Reconnecting {
         self.lost_at.map_or(Duration::ZERO, |at| now.saturating_duration_since(at))
     }
 
-    /// What is left of the backoff before the next attempt, which begins when the last one ended.
-    /// There is none after the first loss. With jitter, so that many clients don't reconnect at the
+    /// The rest of the backoff before the next attempt, which begins when the last one ended. There
+    /// is none after the first loss. With jitter, so that many clients don't reconnect at the
     /// same moment.
     pub(in crate::client) fn pause(&self, now: Instant) -> Duration {
         let Some(earlier) = self.bad.checked_sub(2) else { return Duration::ZERO };

@@ -172,7 +172,8 @@ impl ServerState {
         }
     }
 
-    /// The result of `initialize` (LIFE-02). `remote` is set if this server is shown as another one.
+    /// The result of `initialize` (LIFE-02). `remote` is set if this server is shown as another
+    /// one.
     pub(in crate::server) fn initialize_result(
         &self,
         snapshot: &Snapshot,
