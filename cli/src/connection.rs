@@ -97,6 +97,16 @@ impl ClientEvents for Events {
 }
 
 fn options(flags: &ConnectionFlags, server: &Server) -> Result<ClientOptions, Failure> {
+    let is_http = server.transport == "http";
+    let auth = auth(flags)?;
+    if auth.is_some() && !is_http {
+        return Err(Failure::usage("--bearer-env and --auth are for servers with a URL").at(&server.label));
+    }
+    Ok(options_without_auth(flags)?.with_auth(auth))
+}
+
+/// The options, except for the credentials.
+pub(crate) fn options_without_auth(flags: &ConnectionFlags) -> Result<ClientOptions, Failure> {
     let ca = flags.ca.as_deref().map(|path| read(path, "--ca")).transpose()?;
     let mut defaults = ServerDefaults::default()
         .with_env(flags.process_variables()?.into_iter().collect::<BTreeMap<_, _>>())
@@ -105,19 +115,13 @@ fn options(flags: &ConnectionFlags, server: &Server) -> Result<ClientOptions, Fa
     defaults.ca = ca;
     defaults.proxy.clone_from(&flags.proxy);
     defaults.cwd = flags.cwd.as_ref().map(|folder| folder.to_string_lossy().into_owned());
-    let options = ClientOptions::default()
+    Ok(ClientOptions::default()
         .with_info(Implementation::new("trunkline", env!("CARGO_PKG_VERSION")))
         .with_revision(flags.revisions()?)
         .with_timeout(flags.timeout)
         .with_connect_timeout(flags.connect_timeout)
         .with_reconnect(false)
-        .with_server_defaults(defaults);
-    let is_http = server.transport == "http";
-    let auth = auth(flags)?;
-    if auth.is_some() && !is_http {
-        return Err(Failure::usage("--bearer-env and --auth are for servers with a URL").at(&server.label));
-    }
-    Ok(options.with_auth(auth))
+        .with_server_defaults(defaults))
 }
 
 fn auth(flags: &ConnectionFlags) -> Result<Option<Arc<dyn ClientAuth>>, Failure> {

@@ -96,7 +96,10 @@ pub(crate) enum Era {
 #[derive(ValueEnum, Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Transport {
     #[default]
+    // The other words are those of mcp-remote.
+    #[value(aliases = ["http", "http-first", "http-only"])]
     Auto,
+    #[value(aliases = ["sse-first", "sse-only"])]
     Sse,
 }
 

@@ -57,7 +57,10 @@ fn main() -> ExitCode {
 fn run(command: Command, output: &Output) -> Result<exit::Exit, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::unreachable(format!("the system refuses to start: {error}")))?;
-    let ended = runtime.block_on(interrupt::or_until_interrupted(command.run(output, &mut Program::command())));
+    let (is_server, mut program) = (command.is_server(), Program::command());
+    let work = command.run(output, &mut program);
+    let ended =
+        runtime.block_on(async { if is_server { work.await } else { interrupt::or_until_interrupted(work).await } });
     // A thread may still wait for input from the terminal.
     runtime.shutdown_background();
     ended

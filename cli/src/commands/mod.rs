@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod bridge;
 mod call;
 mod complete;
 mod completions;
@@ -15,6 +16,8 @@ use clap::Subcommand;
 /// The commands.
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    // By far the largest.
+    Bridge(Box<bridge::Bridge>),
     List(list::List),
     Call(call::Call),
     Read(read::Read),
@@ -26,9 +29,15 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// Returns whether it serves until a signal, which it handles itself.
+    pub(crate) fn is_server(&self) -> bool {
+        matches!(self, Self::Bridge(_))
+    }
+
     /// Runs the command. `program` is the whole command line, for its completion.
     pub(crate) async fn run(self, output: &Output, program: &mut clap::Command) -> Result<Exit, Failure> {
         match self {
+            Self::Bridge(bridge) => bridge.run(output).await,
             Self::List(list) => list.run(output).await,
             Self::Call(call) => call.run(output).await,
             Self::Read(read) => read.run(output).await,

@@ -1,5 +1,7 @@
 //! The real binary, against servers over every transport.
 
+#[cfg(unix)]
+mod bridge;
 mod calls;
 mod errors;
 mod hostile;
@@ -7,6 +9,8 @@ mod listening;
 mod lists;
 mod page;
 mod program;
+#[cfg(unix)]
+mod roles;
 mod servers;
 mod targets;
 mod thin;

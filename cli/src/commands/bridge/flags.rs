@@ -1,0 +1,49 @@
+//! The flags of `trunkline bridge`.
+
+use super::{listening::Listening, login::LoginFlags, other_bridges::OtherBridges};
+use crate::flags::ConnectionFlags;
+use clap::{Args, ValueEnum};
+
+/// Join a client to a server that speaks another transport or another revision.
+///
+/// Without `--listen`, the bridge serves its standard input and output, for a host that starts
+/// commands. The host sees the server itself: its name, instructions, capabilities and features.
+#[derive(Args)]
+#[command(
+    mut_arg("timeout", |flag| flag.default_value("1h")),
+    mut_arg("auth", |flag| flag.default_value("oauth")),
+    after_help = "\
+Examples:
+  trunkline bridge https://mcp.example.com/mcp               a remote server for a host of commands
+  trunkline bridge --listen :8000 -- node server.js          a local server over HTTP
+  trunkline bridge --listen unix:/run/mcp.sock github        a configured server on a Unix socket")]
+pub(crate) struct Bridge {
+    /// The server, unless a command follows `--`; then the port to which a login redirects.
+    #[arg(value_name = "[SERVER] [CALLBACK_PORT]")]
+    pub(super) words: Vec<String>,
+    #[command(flatten)]
+    pub(super) connection: ConnectionFlags,
+    #[command(flatten)]
+    pub(super) listening: Listening,
+    #[command(flatten)]
+    pub(super) login: LoginFlags,
+    /// Least severe messages to print to standard error.
+    #[arg(long, value_name = "LEVEL", env = "TRUNKLINE_LOG", hide_env = true)]
+    pub(super) log: Option<Level>,
+    #[command(flatten)]
+    pub(super) other: OtherBridges,
+    /// The command of a server to start.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(super) command: Vec<String>,
+}
+
+/// The severity of messages.
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Level {
+    None,
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}

@@ -1,0 +1,129 @@
+//! `trunkline bridge`: joins a client to a server that speaks another transport or revision.
+
+mod flags;
+mod listening;
+mod log;
+mod login;
+mod other_bridges;
+mod translation;
+
+use crate::{connection, exit::Exit, failure::Failure, output::Output, target};
+pub(crate) use flags::Bridge;
+use flags::Level;
+use listening::Place;
+use std::time::Duration;
+use trunkline::{
+    Client, HttpOptions, ProxyDefinition, ProxyOptions, Server, ServerOptions,
+    client::ServerEntry,
+    transport::{ChildStderr, Target},
+};
+
+/// How long a server may take to exit after its input has ended, before it is terminated. A host
+/// that ends waits for nobody.
+const EXIT_TIMEOUT: Duration = Duration::from_millis(300);
+/// Maximum time of a call regardless of progress: the client decides how long it waits.
+const MAX_CALL: Duration = Duration::from_secs(24 * 60 * 60);
+
+impl Bridge {
+    pub(crate) async fn run(mut self, output: &Output) -> Result<Exit, Failure> {
+        for note in self.translate()? {
+            output.note(&note);
+        }
+        log::start(self.log.unwrap_or(Level::Warn));
+        let place = self.listening.place()?;
+        let (server, port) = self.find()?;
+        let client = self.client(&server, port).await?;
+        let proxy = ProxyOptions::default()
+            .with_transparent(true)
+            .with_max_connections(self.listening.max_connections())
+            .with_shared(self.listening.is_shared());
+        let bridge = Server::builder("trunkline", env!("CARGO_PKG_VERSION"))
+            .options(ServerOptions::default().with_session_idle(self.listening.idle))
+            .proxy(ProxyDefinition::new(&client).options(proxy))
+            .build();
+        let served = match place {
+            Place::Standard => bridge.serve_stdio().await.map_err(|error| Failure::unreachable(error.to_string())),
+            Place::Http(options) => listen(&bridge, &client, &server.label, (*options, output)).await,
+        };
+        client.close_within(EXIT_TIMEOUT).await;
+        served.map(|()| Exit::Done)
+    }
+
+    /// The server, and the port to which a login redirects.
+    fn find(&mut self) -> Result<(target::Server, Option<u16>), Failure> {
+        let (words, command) = (std::mem::take(&mut self.words), std::mem::take(&mut self.command));
+        let (mut server, rest) = target::find(words, command, &self.connection)?;
+        let port = match &rest[..] {
+            [] => None,
+            [port] => Some(port.parse().map_err(|_| {
+                Failure::usage(format!("{port:?} is no port to redirect a login to"))
+                    .hint("the command of a server comes after `--`")
+            })?),
+            [_, second, ..] => return Err(Failure::usage(format!("{second:?} is one word too many"))),
+        };
+        // Its log is that of the bridge, which hosts show.
+        match &mut server.target {
+            Target::Child(child) => child.stderr = ChildStderr::PassThrough,
+            Target::Entry(ServerEntry::Command { stderr, stderr_file: None, .. }) => {
+                stderr.get_or_insert_with(|| "inherit".to_owned());
+            }
+            _ => {}
+        }
+        Ok((server, port))
+    }
+
+    /// The client of the server, which connects with the first request of the host.
+    async fn client(&self, server: &target::Server, port: Option<u16>) -> Result<Client, Failure> {
+        let options = connection::options_without_auth(&self.connection)?
+            .with_max_timeout(MAX_CALL)
+            .with_close_timeout(EXIT_TIMEOUT)
+            .with_reconnect(true)
+            .with_lazy(true);
+        let options = match self.login.auth(&self.connection, port)? {
+            Some(auth) if server.transport == "http" => options.with_auth(Some(auth)),
+            _ => options,
+        };
+        Client::connect_with(server.target.clone(), options, ())
+            .await
+            .map_err(|error| Failure::from(error).at(&server.label))
+    }
+}
+
+/// Serves HTTP until a signal.
+async fn listen(
+    bridge: &Server,
+    client: &Client,
+    label: &str,
+    (options, output): (HttpOptions, &Output),
+) -> Result<(), Failure> {
+    let sse = options.sse.clone().filter(|_| !options.stateless);
+    let listener = bridge.listen_with(options).await.map_err(|error| {
+        Failure::usage(format!("--listen: {error}")).hint("choose another port, or 0 for a free one")
+    })?;
+    let url = listener.url().unwrap_or_default();
+    let sse = sse.map(|path| format!(" and {path}")).unwrap_or_default();
+    output.note(&format!("bridge: {label} on {url}{sse} · all revisions"));
+    // Connects at once, so that what is wrong is seen before the first client comes.
+    let start = async {
+        match client.ping().await {
+            Ok(()) => output.note(&format!("bridge: connected to {}", described(client, label))),
+            Err(error) => output.failure(&Failure::from(error).tried("to connect; the next request tries again")),
+        }
+    };
+    let serving = listener.run();
+    tokio::pin!(serving, start);
+    let mut has_started = false;
+    loop {
+        tokio::select! {
+            () = &mut start, if !has_started => has_started = true,
+            ended = &mut serving => return ended.map_err(|error| Failure::unreachable(error.to_string())),
+        }
+    }
+}
+
+/// The server: its name, version and revision.
+fn described(client: &Client, label: &str) -> String {
+    let info = client.server_info();
+    let name = info.map_or_else(|| label.to_owned(), |info| format!("{} {}", info.name, info.version));
+    format!("{name}, {}", client.revision())
+}
