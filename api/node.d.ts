@@ -273,6 +273,7 @@ interface ClientOptions {
     hostTaskTtl?: number | undefined;
     info?: Implementation | undefined;
     inputTimeout?: number | undefined;
+    lazy?: boolean | undefined;
     logLevel?: LoggingLevel | undefined;
     maxCacheBytes?: number | undefined;
     maxHostTaskBytes?: number | undefined;
@@ -944,6 +945,8 @@ export interface LogMessage {
 
 export interface LogRecord {
     error?: unknown;
+    event: string;
+    fields: JsonObject;
     level: LogLevel;
     message: string;
     target: string;
@@ -1233,9 +1236,11 @@ export interface ProxiedClient {
 export interface ProxyOptions {
     maxConnections?: number | undefined;
     prefix?: string | undefined;
+    shared?: boolean | undefined;
+    transparent?: boolean | undefined;
 }
 
-const proxyOptionsNames: readonly ["prefix", "maxConnections"];
+const proxyOptionsNames: readonly ["prefix", "maxConnections", "shared", "transparent"];
 
 export interface ReadResourceResult {
     cacheScope?: CacheScope | undefined;
@@ -1490,8 +1495,6 @@ interface SendOptions extends RequestOptions {
 export class Server {
     [Symbol.asyncDispose](): Promise<void>;
     constructor(info: ServerInfo, input?: ServerOptions);
-    addDirectory(uri: string, path: string | URL, options?: DirectoryOptions): Registration;
-    addSkill(files: SkillFiles, options?: SkillOptions): Registration;
     close(options?: {
         deadline?: number | undefined;
     }): Promise<void>;
@@ -1509,10 +1512,12 @@ export class Server {
     mount(prefix: string, other: Server): Registration;
     proxy(client: ProxiedClient, options?: ProxyOptions): Registration;
     registerCompletion(ref: CompletionReference, argument: string, handler: CompletionHandler): Registration;
+    registerDirectory(uri: string, path: string | URL, options?: DirectoryOptions): Registration;
     registerPrompt<A extends StandardSchemaV1 | undefined = undefined>(name: string, config: PromptOptions<A>, handler: PromptHandler<A>): ChangeableRegistration<PromptChanges>;
     registerProvider<C extends Category>(category: C, provider: Provider<C>): Registration;
     registerRequestHandler<P extends Schema | undefined = undefined>(method: string, config: RequestHandlerOptions<P>, handler: RequestHandler<P>): Registration;
     registerResource<const U extends string>(name: string, uri: U, config: ResourceOptions, handler: ResourceHandler<U>): ChangeableRegistration<ResourceChanges>;
+    registerSkill(files: SkillFiles, options?: SkillOptions): Registration;
     registerTool<I extends Schema | undefined = undefined, O extends Schema | undefined = undefined>(name: string, config: ToolOptions<I, O>, handler: Handler<I, O>): ChangeableRegistration<ToolChanges>;
     resourceUpdated(uri: string): void;
     serveStdio(): Promise<void>;

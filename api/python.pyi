@@ -860,6 +860,7 @@ class ClientOptions(TypedDict, total=False):
     connect_timeout: float | None
     host_task_ttl: float | None
     input_timeout: float | None
+    lazy: bool | None
     log_level: LoggingLevel | None
     max_cache_bytes: int | None
     max_host_task_bytes: int | None
@@ -933,6 +934,7 @@ class ConnectOptions(ClientOptions, ChildOptions, EndpointOptions, total=False):
     host_task_ttl: float | None
     inherit_env: bool | None
     input_timeout: float | None
+    lazy: bool | None
     log_level: LoggingLevel | None
     max_cache_bytes: int | None
     max_host_task_bytes: int | None
@@ -1836,6 +1838,8 @@ class ProxiedClient(Protocol): ...
 class ProxyOptions(TypedDict, total=False):
     max_connections: int | None
     prefix: str | None
+    shared: bool | None
+    transparent: bool | None
 
 class ReadResourceResult(Model):
     def __init__(
