@@ -32,7 +32,7 @@ pub(crate) struct ConnectionFlags {
         hide_possible_values = true
     )]
     pub(crate) auth: Login,
-    /// Which revisions to try: all (`auto`), those with a session (`legacy`), or those without
+    /// The revisions to try: all (`auto`), those with a session (`legacy`), or those without
     /// (`modern`).
     #[arg(
         long,
@@ -83,7 +83,7 @@ pub(crate) enum Login {
     None,
 }
 
-/// Which revisions to try.
+/// The revisions to try.
 #[derive(ValueEnum, Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Era {
     #[default]

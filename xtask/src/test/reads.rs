@@ -1,5 +1,5 @@
-//! Which files a step reads, declared next to it, so that `--changed` finds the steps that a change
-//! can break.
+//! The files that a step reads, declared next to it, so that `--changed` finds the steps that a
+//! change can break.
 
 use crate::language::{Language, Part};
 

@@ -223,7 +223,7 @@ fn slowness() -> u32 {
     5
 }
 
-/// R11: what a server prints is shown, and the connection goes on.
+/// R11: output that is not a message is logged, and the connection stays open.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_line_of_text_on_the_output_of_a_server_is_shown_with_a_hint() {

@@ -12,7 +12,8 @@ use std::{
     time::Duration,
 };
 
-/// An attempt in progress. However its task ends, those who wait are told.
+/// An attempt in progress. When its task ends, for whatever reason, the waiting requests get the
+/// outcome.
 struct Attempt {
     client: Arc<ClientInner>,
     outcome: Result<(), ClientError>,

@@ -226,7 +226,7 @@ impl StoredTasks {
     }
 
     /// Sends a client request of a task elsewhere, and passes the answer to the worker of the task.
-    /// That worker has its own deadline for it.
+    /// The other worker has its own deadline for the question.
     fn send_here(
         self: &Arc<Self>,
         record: &TaskRecord,
