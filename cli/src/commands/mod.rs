@@ -6,6 +6,7 @@ mod complete;
 mod completions;
 mod list;
 mod listen;
+mod man;
 mod ping;
 mod prompt;
 mod read;
@@ -26,6 +27,8 @@ pub(crate) enum Command {
     Listen(listen::Listen),
     Ping(ping::Ping),
     Completions(completions::Completions),
+    #[command(hide = true)]
+    Man(man::Man),
 }
 
 impl Command {
@@ -46,6 +49,7 @@ impl Command {
             Self::Listen(listen) => listen.run(output).await,
             Self::Ping(ping) => ping.run(output).await,
             Self::Completions(completions) => Ok(completions.run(program)),
+            Self::Man(man) => man.run(program),
         }
     }
 }

@@ -7,6 +7,7 @@ mod errors;
 mod hostile;
 mod listening;
 mod lists;
+mod packages;
 mod page;
 mod program;
 #[cfg(unix)]
