@@ -24,8 +24,9 @@ export async function serve(tarballs) {
   for (const { manifest } of [...packages.values()]) {
     for (const [name, version] of Object.entries(manifest.optionalDependencies ?? {})) {
       if (packages.has(`/${name}`)) continue;
-      const [os, cpu, abi] = name.slice(name.indexOf("/") + 1).split("-");
-      add({ name, version, os: [os], cpu: [cpu], ...(os === "linux" ? { libc: [abi === "musl" ? "musl" : "glibc"] } : {}) });
+      const [, os, cpu, abi] = /(darwin|linux|win32)-([^-]+)(?:-([^-]+))?$/.exec(name);
+      // The program is static on Linux, so that its packages have no ABI.
+      add({ name, version, os: [os], cpu: [cpu], ...(os === "linux" && abi ? { libc: [abi === "musl" ? "musl" : "glibc"] } : {}) });
     }
   }
   const server = createServer((request, response) => {

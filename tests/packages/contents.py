@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import re
+import subprocess
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -41,6 +42,11 @@ def from_zip(path: Path) -> Files:
         return {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
 
 
+def from_zip_of_folder(path: Path) -> Files:
+    """Read the files without the folder that has all of them."""
+    return {name.partition("/")[2]: content for name, content in from_zip(path).items()}
+
+
 def from_tar(path: Path) -> Files:
     """Read the files without the folder that has all of them."""
     with tarfile.open(path) as archive:
@@ -54,6 +60,13 @@ def from_gem(path: Path) -> Files:
         return {**members(data), "metadata": gzip.decompress(outer["metadata.gz"])}
 
 
+def from_deb(path: Path) -> Files:
+    control = subprocess.run(["dpkg-deb", "--field", path], stdout=subprocess.PIPE, timeout=60, check=True).stdout
+    data = subprocess.run(["dpkg-deb", "--fsys-tarfile", path], stdout=subprocess.PIPE, timeout=60, check=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        return {name.removeprefix("./"): content for name, content in members(archive).items()} | {"control": control}
+
+
 def from_folder(path: Path) -> Files:
     return {file.relative_to(path).as_posix(): file.read_bytes() for file in path.rglob("*") if file.is_file()}
 
@@ -63,7 +76,97 @@ def members(archive: tarfile.TarFile) -> Files:
     return {name: file.read() for name, file in found.items() if file is not None}
 
 
+# Lines of the manifest of a crate.
+CRATE = ['version = "VERSION"', f'license = "{LICENSE}"', 'readme = "README.md"', "repository = .*", "description = .*"]
+# Of the program, for each shell; and its pages, one for each command.
+COMPLETIONS = ["bash-completion/completions/trunkline", "fish/vendor_completions.d/trunkline.fish"]
+PAGES = ["trunkline.1", "trunkline-bridge.1", "trunkline-call.1", "trunkline-list.1"]
+
+
+def program_archive(name: str, read: Callable[[Path], Files]) -> Kind:
+    binaries = ["bin/trunkline*", "bin/trunkline-cli*"]
+    texts = ["README.md", "completions/trunkline", "completions/trunkline.fish", "completions/_trunkline"]
+    required = [*binaries, *texts, *(f"man/{page}" for page in PAGES), *(f"licenses/{name}" for name in LICENSES)]
+    return Kind(name, read, required, ["man/*", "licenses/LICENSE-*"], "README.md", ["# trunkline-cli"])
+
+
+# The first kind that has the name of a package is its own.
 KINDS = [
+    Kind(
+        "trunkline_cli-*.whl",
+        from_zip,
+        [
+            "trunkline_cli-VERSION.data/scripts/trunkline*",
+            "trunkline_cli-VERSION.data/scripts/trunkline-cli*",
+            "trunkline_cli-VERSION.data/data/share/zsh/site-functions/_trunkline",
+            *(f"trunkline_cli-VERSION.data/data/share/{name}" for name in COMPLETIONS),
+            *(f"trunkline_cli-VERSION.data/data/share/man/man1/{page}" for page in PAGES),
+            *(f"trunkline_cli-VERSION.dist-info/licenses/{name}" for name in LICENSES),
+        ],
+        ["trunkline_cli-VERSION.data/data/share/man/man1/*.1", "trunkline_cli-VERSION.dist-info/*"],
+        "trunkline_cli-VERSION.dist-info/METADATA",
+        [
+            "Name: trunkline-cli",
+            "Version: VERSION",
+            "License-Expression: " + re.escape(LICENSE),
+            "Requires-Python: >=3.*",
+            "# trunkline-cli",
+        ],
+    ),
+    Kind(
+        "trunkline-cli-[0-9]*.tgz",
+        from_tar,
+        [
+            "README.md",
+            "trunkline.cjs",
+            "completions/trunkline",
+            "completions/trunkline.fish",
+            "completions/_trunkline",
+            *(f"man/{page}" for page in PAGES),
+            *LICENSES,
+        ],
+        ["package.json", "man/*.1", "LICENSE-*"],
+        "package.json",
+        [
+            '  "name": "trunkline-cli",',
+            '  "version": "VERSION",',
+            f'  "license": "{LICENSE}",',
+            '    "@trunkline/cli-.*": "VERSION",?',
+        ],
+    ),
+    Kind(
+        "trunkline-cli-[a-z]*.tgz",
+        from_tar,
+        ["README.md", "bin/trunkline*", *LICENSES],
+        ["package.json", "LICENSE-*"],
+        "package.json",
+        ['  "version": "VERSION",', f'  "license": "{LICENSE}",', '  "os": .*', '  "cpu": .*'],
+    ),
+    Kind(
+        "trunkline-cli-*.crate",
+        from_tar,
+        ["Cargo.toml", "Cargo.lock", "README.md", "src/main.rs", "src/bin/trunkline-cli.rs", *LICENSES],
+        ["Cargo.toml.orig", ".cargo_vcs_info.json", "src/*", "tests/*", "examples/*"],
+        "Cargo.toml",
+        CRATE,
+    ),
+    Kind(
+        "trunkline-cli_*.deb",
+        from_deb,
+        [
+            "usr/bin/trunkline",
+            "usr/bin/trunkline-cli",
+            "usr/share/zsh/vendor-completions/_trunkline",
+            *(f"usr/share/{name}" for name in COMPLETIONS),
+            *(f"usr/share/man/man1/{page}.gz" for page in PAGES),
+            "usr/share/doc/trunkline-cli/copyright",
+        ],
+        ["control", "usr/share/man/man1/*.1.gz"],
+        "control",
+        ["Package: trunkline-cli", "Version: VERSION", "Architecture: (amd64|arm64)", "Description: .*"],
+    ),
+    program_archive("trunkline-cli-*.tar.xz", from_tar),
+    program_archive("trunkline-cli-*.zip", from_zip_of_folder),
     Kind(
         "trunkline-*.whl",
         from_zip,
@@ -158,13 +261,7 @@ KINDS = [
         ["Cargo.toml", "README.md", "src/lib.rs", *LICENSES],
         ["Cargo.lock", "Cargo.toml.orig", ".cargo_vcs_info.json", "clippy.toml", "src/*", "tests/*", "LICENSE"],
         "Cargo.toml",
-        [
-            'version = "VERSION"',
-            f'license = "{LICENSE}"',
-            'readme = "README.md"',
-            "repository = .*",
-            "description = .*",
-        ],
+        CRATE,
     ),
     Kind(
         "c-package",
@@ -184,10 +281,15 @@ KINDS = [
 ]
 
 
-def check(package: Path, version: str) -> None:
-    kind = next((kind for kind in KINDS if fnmatchcase(package.name, kind.name)), None)
+def kind_of(name: str) -> Kind:
+    kind = next((kind for kind in KINDS if fnmatchcase(name, kind.name)), None)
     if kind is None:
-        raise Fault(f"no kind of package has the name {package.name}; tests/packages/contents.py has them")
+        raise Fault(f"no kind of package has the name {name}; tests/packages/contents.py has them")
+    return kind
+
+
+def check(package: Path, version: str) -> None:
+    kind = kind_of(package.name)
     files = kind.read(package)
     faults = list(faults_of(kind, files, version))
     if faults:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from versions import ROOT, TARGET, of_tree
 
-CRATES = ["trunkline-proto", "trunkline-core", "trunkline-gateway", "trunkline-testing", "trunkline"]
+CRATES = ["trunkline-proto", "trunkline-core", "trunkline-gateway", "trunkline-testing", "trunkline", "trunkline-cli"]
 # The license texts of the crates in a library, which the workflow writes next to its binding.
 NOTICES = "LICENSE-THIRD-PARTY"
 

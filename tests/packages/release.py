@@ -4,8 +4,8 @@ release.py version [TAG]            all manifests have one version, that of the 
 release.py pack KIND FOLDER [FILE]  pack packages of this tree
 release.py check PACKAGE...         look into packages, and run a program with each in a bare folder
 
-KIND is c, crates, gem, maven, npm, sdist or wheel. FILE is the native library of gem and npm, the
-folder with those of maven, or the installer of c.
+KIND is c, crates, gem, maven, npm, program, sdist or wheel. FILE is the native library of gem and
+npm, the folder with those of maven, the installer of c, or the program, and then its target.
 """
 
 import subprocess
@@ -18,8 +18,11 @@ from pathlib import Path
 
 import contents
 import pack
+import program
 import trials
 import versions
+
+KINDS = {**pack.KINDS, "program": program.program}
 
 
 def main(command: str, *words: str) -> int:
@@ -28,8 +31,8 @@ def main(command: str, *words: str) -> int:
             return report("version", partial(versions.check, None))
         case "version", (tag,):
             return report("version", partial(versions.check, tag))
-        case "pack", (kind, folder, *files) if kind in pack.KINDS:
-            for path in pack.KINDS[kind](Path(folder).resolve(), *map(Path, files)):
+        case "pack", (kind, folder, *files) if kind in KINDS:
+            for path in KINDS[kind](Path(folder).resolve(), *map(Path, files)):
                 print(path)
             return 0
         case "check", (_, *_):

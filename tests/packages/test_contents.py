@@ -60,6 +60,26 @@ def test_a_fault_is_named(tmp_path, changes, fault):
     assert fault in str(raised.value)
 
 
+# Names of the program's packages begin as those of the libraries do.
+KINDS = {
+    "trunkline-0.1.0.tgz": "dist/index.js",
+    "trunkline-linux-x64-gnu-0.1.0.tgz": "trunkline.*.node",
+    "trunkline-cli-0.1.0.tgz": "trunkline.cjs",
+    "trunkline-cli-linux-x64-0.1.0.tgz": "bin/trunkline*",
+    "trunkline-0.1.0.crate": "src/lib.rs",
+    "trunkline-core-0.1.0.crate": "src/lib.rs",
+    "trunkline-cli-0.1.0.crate": "src/main.rs",
+    "trunkline-0.1.0.tar.gz": "pyproject.toml",
+    "trunkline-cli-0.1.0-x86_64-unknown-linux-musl.tar.xz": "bin/trunkline*",
+    "trunkline_cli-0.1.0-py3-none-win_amd64.whl": "trunkline_cli-VERSION.data/scripts/trunkline*",
+}
+
+
+@pytest.mark.parametrize(("name", "file"), KINDS.items(), ids=list(KINDS))
+def test_each_package_has_its_kind(name, file):
+    assert file in contents.kind_of(name).required
+
+
 def test_an_unknown_package_is_refused(tmp_path):
     with pytest.raises(contents.Fault, match="no kind of package"):
         contents.check(tmp_path / "trunkline.zip", "1.2.3")

@@ -36,15 +36,19 @@ trunkline = "*"
 [patch.crates-io]
 """
 
+# A call with the program, of a server that needs nothing but Python.
+CALL = ["call", "hello", "name=Ada", "--", sys.executable, ROOT / "tests/packages/hello_server.py"]
+
 Trial = Callable[[Path], str]
 
 
 def of(packages: list[Path]) -> Iterator[tuple[str, Callable[[], None]]]:
     """Return the trials of the packages, with their names. npm packages are tried together."""
-    npm = [package for package in packages if package.suffix == ".tgz"]
+    program = [package for package in packages if package.name.startswith(("trunkline-cli", "trunkline_cli"))]
+    npm = [package for package in packages if package.suffix == ".tgz" and package not in program]
     crates = [package for package in packages if package.suffix == ".crate"]
     for package in packages:
-        if package.suffix == ".whl":
+        if package.suffix == ".whl" and package not in program:
             yield f"hello with {package.name}", partial(run, partial(wheel, package))
         if package.suffix == ".gem":
             yield f"hello with {package.name}", partial(run, partial(gem, package))
@@ -59,12 +63,35 @@ def of(packages: list[Path]) -> Iterator[tuple[str, Callable[[], None]]]:
         )
     if crates:
         yield "hello with the crates", partial(run, partial(rust, crates))
+    for name, trial in of_program(program):
+        yield f"a call by {name}", partial(run, trial)
+
+
+def of_program(packages: list[Path]) -> Iterator[tuple[str, Trial]]:
+    """Return the trials of the packages of the program: each calls the same server."""
+    npm = [package for package in packages if package.suffix == ".tgz"]
+    for package in packages:
+        if package.suffix == ".whl":
+            yield f"pip and {package.name}", partial(program_pip, package)
+            if shutil.which("uvx"):
+                yield f"uvx and {package.name}", partial(program_uvx, package)
+            if shutil.which("uvx") and shutil.which("pipx"):
+                yield f"pipx and {package.name}", partial(program_pipx, package)
+        if package.suffix in {".xz", ".zip"}:
+            yield package.name, partial(program_archive, package)
+        if package.suffix == ".deb":
+            yield package.name, partial(program_deb, package)
+    if npm:
+        yield "npx", partial(program_npx, npm)
 
 
 def run(trial: Trial, expected: str = "Hello, Ada!") -> None:
     """Run a trial in a new folder. Its output must have the expected line."""
     with tempfile.TemporaryDirectory() as folder:
-        printed = trial(Path(folder).resolve())
+        must_greet(trial(Path(folder).resolve()), expected)
+
+
+def must_greet(printed: str, expected: str = "Hello, Ada!") -> None:
     if expected not in printed.splitlines():
         raise Fault(f"printed {printed!r} without the line {expected!r}")
 
@@ -116,17 +143,60 @@ def c(package: Path, folder: Path) -> str:
 
 
 def rust(packages: list[Path], folder: Path) -> str:
-    """Compile the packed crates."""
-    patches = []
+    """Compile the packed crates, and the program as a part of the same workspace."""
     for package in packages:
         command(["tar", "-xzf", package], folder)
-        name = package.name.removesuffix(".crate").rpartition("-")[0]
-        patches.append(f'{name} = {{ path = "{package.name.removesuffix(".crate")}" }}')
-    (folder / "Cargo.toml").write_text(PROGRAM + "\n".join(patches) + "\n", encoding="utf-8")
+    places = [package.name.removesuffix(".crate") for package in packages]
+    program = [place for place in places if place.startswith("trunkline-cli-")]
+    patches = [f'{place.rpartition("-")[0]} = {{ path = "{place}" }}' for place in places if place not in program]
+    workspace = f"\n\n[workspace]\nmembers = {program}\n"
+    (folder / "Cargo.toml").write_text(PROGRAM + "\n".join(patches) + workspace, encoding="utf-8")
     shutil.copy(ROOT / "Cargo.lock", folder)
     examples("rust/hello_*.rs", folder)
-    command(["cargo", "build", "--quiet", "--bins", "--target-dir", TARGET], folder)
-    return command([TARGET / "debug" / f"hello_client{'.exe' if os.name == 'nt' else ''}"], folder)
+    command(["cargo", "build", "--quiet", "--workspace", "--bins", "--target-dir", TARGET], folder)
+    if program:
+        must_greet(command([built("trunkline-cli"), *CALL], folder))
+    return command([built("hello_client")], folder)
+
+
+def built(name: str) -> Path:
+    return TARGET / "debug" / f"{name}{'.exe' if os.name == 'nt' else ''}"
+
+
+def program_pip(package: Path, folder: Path) -> str:
+    command([sys.executable, "-m", "venv", "venv"], folder)
+    programs = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
+    command([programs / "python", "-m", "pip", "install", "--quiet", "--no-index", package], folder)
+    return command([programs / "trunkline", *CALL], folder) + command([programs / "trunkline-cli", "--version"], folder)
+
+
+def program_uvx(package: Path, folder: Path) -> str:
+    found = ["--offline", "--no-index", "--no-config", "--find-links", package.parent]
+    return command(["uvx", *found, "trunkline-cli", *CALL], folder, {"UV_CACHE_DIR": str(folder / "cache")})
+
+
+def program_pipx(package: Path, folder: Path) -> str:
+    """Run it with uv behind pipx: behind pip, pipx fetches a newer pip first."""
+    environment = {"UV_OFFLINE": "1", "UV_NO_INDEX": "1", "UV_FIND_LINKS": str(package.parent)}
+    places = {"PIPX_HOME": str(folder / "pipx"), "UV_CACHE_DIR": str(folder / "cache")}
+    return command(["pipx", "run", "--backend", "uv", "trunkline-cli", *CALL], folder, environment | places)
+
+
+def program_npx(packages: list[Path], folder: Path) -> str:
+    registry = ["node", ROOT / "tests/npm/registry.mjs", *packages, "--"]
+    environment = {"npm_config_cache": str(folder / "cache"), "npm_config_update_notifier": "false"}
+    return command([*registry, "npx", "-y", "trunkline-cli", *CALL], folder, environment)
+
+
+def program_archive(package: Path, folder: Path) -> str:
+    shutil.unpack_archive(package, folder)
+    (program,) = folder.glob("trunkline-cli-*/bin/trunkline-cli*")
+    return command([program, *CALL], folder)
+
+
+def program_deb(package: Path, folder: Path) -> str:
+    command(["dpkg-deb", "--extract", package, folder], folder)
+    return command([folder / "usr/bin/trunkline-cli", *CALL], folder)
 
 
 def examples(pattern: str, folder: Path) -> None:

@@ -22,6 +22,7 @@ PLACES = {
     "bindings-uniffi/ktor/pom.xml": r"^  <version>(.+)</version>$",
     "bindings-uniffi/ruby/lib/trunkline/generated/waist.rb": r'^  VERSION = "(.+)"$',
     "bindings-uniffi/swift/Sources/Trunkline/generated/Waist.swift": r'packageVersion = "(.+)"$',
+    "cli/npm/package.json": r'^  "version": "(.+)",$',
 }
 
 

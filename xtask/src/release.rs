@@ -33,7 +33,7 @@ struct Package {
     is_step: bool,
 }
 
-const PACKAGES: [Package; 7] = [
+const PACKAGES: [Package; 8] = [
     Package {
         language: "rust",
         kind: "crates",
@@ -41,6 +41,7 @@ const PACKAGES: [Package; 7] = [
         input: |_| vec!["--no-verify".into(), "--allow-dirty".into()],
         is_step: false,
     },
+    Package { language: "rust", kind: "program", input: |tree| vec![tree.built("trunkline")], is_step: true },
     Package { language: "python", kind: "sdist", input: |_| Vec::new(), is_step: true },
     Package { language: "python", kind: "wheel", input: |_| Vec::new(), is_step: false },
     Package { language: "node", kind: "npm", input: |tree| vec![tree.built_library("trunkline_node")], is_step: false },

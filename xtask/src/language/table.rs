@@ -226,7 +226,7 @@ pub(super) static NODE: Entry = Entry {
         Step::new(
             Turn::Beside,
             "node lint and types",
-            &[PACKAGE, FIXTURES, EXAMPLES, BENCHES, Path("tests/api/"), Path("tests/npm/")],
+            &[PACKAGE, FIXTURES, EXAMPLES, BENCHES, Path("cli/npm/"), Path("tests/api/"), Path("tests/npm/")],
             node::lint,
         ),
         // The server and the authorization server are Node programs.

@@ -150,6 +150,7 @@ const TABLE: &[(&str, Runs)] = &[
     ("bindings-uniffi/ruby/README.md", With("ruby", &["ruby lint", "ruby tests"])),
     // The default machine has no toolchain of Swift.
     ("bindings-uniffi/swift/Package.swift", Steps(&SOURCES)),
+    ("cli/npm/trunkline.cjs", Steps(&["node lint and types", "rust and c tests"])),
     ("cli/src/main.rs", Steps(&["import circles", "rust and c tests", "rust clippy", "rust format"])),
     ("clippy.toml", Steps(&["rust clippy"])),
     (
