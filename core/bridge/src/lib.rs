@@ -11,14 +11,27 @@ mod error;
 mod events;
 mod host;
 mod host_json;
-mod http;
+mod http {
+    //! Requests that a web framework passes to a mounted listener.
+
+    pub(crate) mod credit;
+    pub(crate) mod exchanges;
+}
 #[cfg(all(test, feature = "loom"))]
 mod loom_tests;
 pub mod message;
 mod open;
 mod option_translation;
 mod port;
-mod process;
+mod process {
+    //! Resources that all ports of a process share: the runtime, the log and standard error.
+
+    pub(crate) mod log_forwarding;
+    pub(crate) mod log_scope;
+    pub(crate) mod shared_runtime;
+    pub(crate) mod stderr_writer;
+    pub(crate) mod sync_primitives;
+}
 mod register;
 mod requests;
 mod state;

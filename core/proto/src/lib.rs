@@ -15,12 +15,29 @@
 // Only tests may use the items that clippy.toml disallows.
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
-pub mod conversation;
+pub mod conversation {
+    //! The items of the hidden module `engine` that the crate `trunkline` re-exports.
+
+    pub use crate::engine::{Limits, NegotiationError, RequestInfo, RevisionChoice};
+}
+
 mod described;
 #[doc(hidden)]
 pub mod engine;
 #[doc(hidden)]
-pub mod fast_map;
+pub mod fast_map {
+    //! Maps with a faster hash than the standard library's, for what each call looks up.
+
+    use indexmap::IndexMap;
+    use std::collections::HashMap;
+
+    /// A map for keys that are ours, or that can only slow down the peer that chose them: its hash
+    /// is seeded at random, but is not cryptographic.
+    pub type FastMap<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+
+    /// A [`FastMap`] in the order of insertion.
+    pub type FastIndexMap<K, V> = IndexMap<K, V, foldhash::fast::RandomState>;
+}
 #[cfg(feature = "http")]
 #[doc(hidden)]
 pub mod http;

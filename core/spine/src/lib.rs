@@ -30,7 +30,12 @@ mod cause;
 #[cfg(feature = "client")]
 pub mod client;
 pub mod client_auth;
-mod composition;
+mod composition {
+    //! Combines the features of several servers; used by client groups and servers with mounts.
+
+    pub mod names;
+    pub mod rewriting;
+}
 #[cfg(all(test, feature = "full"))]
 #[path = "../../testing/src/contract.rs"]
 mod contract;
@@ -60,7 +65,7 @@ pub use serde_json;
 use trunkline_proto::http;
 pub use trunkline_proto::protocol;
 use trunkline_proto::{engine, fast_map};
-use util::{backoff, boxed_task, counts, holder, log_text, on_drop, printable, random, sync, timestamp, turns};
+use util::{backoff, boxed_task, counts, log_text, on_drop, printable, random, sync, timestamp, turns};
 
 #[cfg(feature = "client")]
 pub use client::{Client, ClientError, ClientEvents, ClientOptions, ClientTask, RequestOptions, Subscription};

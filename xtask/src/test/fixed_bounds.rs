@@ -70,13 +70,13 @@ const ROWS: [(&str, &[Constant]); 48] = [
     ("servers that contain one another", &[("core/spine/src/server/session/local_mount.rs", "MAX_DEPTH")]),
     ("calls in a batch", &[]),
     ("an access token", &[("core/spine/src/auth/presented.rs", "MAX_TOKEN")]),
-    ("tokens waiting for a verifier", &[("pending_tokens.rs", "MAX")]),
+    ("tokens waiting for a verifier", &[("access_control.rs", "MAX_PENDING_TOKENS")]),
     ("a verifier", &[("access_control.rs", "DEADLINE")]),
     (
         "the keys of an issuer",
         &[
             ("core/spine/src/auth/jwt.rs", "DEADLINE"),
-            ("core/spine/src/auth/fetch.rs", "MAX_DOCUMENT"),
+            ("core/spine/src/auth/mod.rs", "MAX_DOCUMENT"),
             ("core/spine/src/auth/jwk.rs", "MAX_KEYS"),
         ],
     ),

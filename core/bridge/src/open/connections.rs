@@ -7,13 +7,12 @@ use crate::{
     message::{Configured, Group, Memory, OpenMessage},
     open::{
         connectors::{of_entry, of_target},
-        groups, host_reads,
-        open_connection::Connection,
-        ports,
+        groups, host_reads, ports,
         read::{Connecting, connecting},
         state::{PendingOpen, become_open, ended, ends_with},
     },
     requests::to_server,
+    state::entries::Connection,
 };
 use bytes::Bytes;
 use std::sync::{Arc, Weak};

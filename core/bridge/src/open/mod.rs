@@ -6,7 +6,6 @@ pub(crate) mod endpoint_auth;
 pub(crate) mod groups;
 pub(crate) mod host_reads;
 pub(crate) mod listeners;
-pub(crate) mod open_connection;
 pub(crate) mod ports;
 pub(crate) mod process_exit;
 pub(crate) mod read;

@@ -4,8 +4,10 @@
 use crate::{
     BridgeError, ErrorKind, PortState,
     message::SharedConnection,
-    open::open_connection::Connection,
-    state::tables::{self, HandleKind},
+    state::{
+        entries::Connection,
+        tables::{self, HandleKind},
+    },
 };
 use std::sync::{Arc, Weak};
 use trunkline::{ProxyDefinition, bridge_support::Mutex, client::Client, server::Server};

@@ -2,12 +2,12 @@
 
 use crate::{
     BridgeError, ErrorKind, Event, PortState,
-    open::{
-        open_connection::Connection,
-        state::{Openable, ended, failed_to_open, take_opening},
-    },
+    open::state::{Openable, ended, failed_to_open, take_opening},
     requests::streams,
-    state::{entries::OpenState, tables::HandleKind},
+    state::{
+        entries::{Connection, OpenState},
+        tables::HandleKind,
+    },
 };
 use std::{sync::Arc, time::Duration};
 use trunkline::{bridge_support::Deadline, transport::Listener};

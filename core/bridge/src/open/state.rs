@@ -3,10 +3,9 @@
 
 use crate::{
     BridgeError, ErrorKind, Event, EventKind, Lane, PortState,
-    open::open_connection::Connection,
     requests::replies,
     state::{
-        entries::{OpenState, OpeningTask, WaitingMessage},
+        entries::{Connection, OpenState, OpeningTask, WaitingMessage},
         table::HandleTable,
         tables::Tables,
     },

@@ -5,10 +5,10 @@ use crate::{
     host::{self, function::Host, server_requests},
     host_json,
     message::{Notification, NotifyCall, NotifyConnection, NotifyFeature, NotifyPort, NotifyServer},
-    open::{open_connection::Connection, process_exit},
+    open::process_exit,
     process::log_forwarding,
     state::{
-        entries::{OpenState, WaitingMessage},
+        entries::{Connection, OpenState, WaitingMessage},
         tables::HandleKind,
     },
 };

@@ -3,7 +3,7 @@
 use crate::{
     BridgeError, ErrorKind, PortState,
     message::{Request, START_TASK, SUBSCRIBE},
-    open::{groups, open_connection::Connection},
+    open::groups,
     requests::{
         host_reply::{HostReply, result_schema},
         logout::{self, LOGOUT},
@@ -12,7 +12,7 @@ use crate::{
         sent_request::{no_receiver, note_sent, sent, set_cause},
         skills, streams,
     },
-    state::entries::{OpenState, RunningRequest, WaitingMessage},
+    state::entries::{Connection, OpenState, RunningRequest, WaitingMessage},
 };
 use std::sync::Arc;
 

@@ -7,15 +7,18 @@ use crate::{
     message::{Fail, NotifyConnection, Request},
     requests::task_progress::TaskProgress,
 };
-use std::sync::{
-    Arc, OnceLock, Weak,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, OnceLock, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 use tokio::{sync::oneshot, task::AbortHandle};
 use trunkline::{
     bridge_support::{BodyFeed, ClientCall},
-    client::{Client, ClientTask, Subscription},
-    protocol::RawJson,
+    client::{Client, ClientError, ClientGroup, ClientHandlers, ClientTask, Subscription},
+    protocol::{RawJson, model::Root},
     server::{Call, CallInfo, PendingClientRequest, Server},
 };
 
@@ -203,6 +206,33 @@ impl HttpExchange {
         let _ = self.task.set(task);
         if self.cancelled.load(Ordering::Acquire) {
             self.cancel();
+        }
+    }
+}
+
+/// An open connection.
+#[derive(Clone)]
+pub(crate) struct Connection {
+    /// The client of the server or group.
+    pub(crate) client: Client,
+    pub(crate) group: Option<Arc<ClientGroup>>,
+    /// The names of its authorization and transport functions.
+    pub(crate) functions: Arc<BTreeSet<String>>,
+}
+
+impl Connection {
+    pub(crate) fn set_handlers(&self, handlers: ClientHandlers) -> Result<(), ClientError> {
+        match &self.group {
+            Some(group) => group.set_handlers(handlers),
+            None => self.client.set_handlers(handlers),
+        }
+    }
+
+    #[expect(deprecated, reason = "older revisions have it")]
+    pub(crate) fn set_roots(&self, roots: Vec<Root>) -> Result<(), ClientError> {
+        match &self.group {
+            Some(group) => group.set_roots(roots),
+            None => self.client.set_roots(roots),
         }
     }
 }

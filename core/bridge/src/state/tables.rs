@@ -1,8 +1,10 @@
 //! The tables of a port.
 
-use super::entries::{FunctionCall, HandlerCall, HostRequest, HttpExchange, OpenState, Registered};
-use super::table::{HandleTable, kind_of};
-use crate::{BridgeError, ErrorKind, events::slot::ReplySlot, message::Request, open::open_connection::Connection};
+use super::{
+    entries::{Connection, FunctionCall, HandlerCall, HostRequest, HttpExchange, OpenState, Registered},
+    table::{HandleTable, kind_of},
+};
+use crate::{BridgeError, ErrorKind, events::slot::ReplySlot, message::Request};
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::Arc,

@@ -3,7 +3,6 @@
 //!
 //! Undocumented modules are internal to this library: any release may change them.
 
-mod allocator;
 mod annotations;
 #[doc(hidden)]
 pub mod call_params;
@@ -21,7 +20,6 @@ pub mod input;
 #[doc(hidden)]
 pub mod integers;
 mod json_scan;
-mod json_string;
 #[doc(hidden)]
 pub mod known_names;
 #[doc(hidden)]
@@ -59,7 +57,7 @@ pub use annotations::check_annotations;
 pub use error::RpcError;
 pub use id::RequestId;
 #[doc(hidden)]
-pub use json_string::push_string;
+pub use json_scan::push_string;
 #[doc(hidden)]
 pub use located::too_deep;
 pub use raw::RawJson;

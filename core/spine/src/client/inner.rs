@@ -6,12 +6,11 @@ use super::{
     state::{
         client_call::Awaited,
         client_task_table::ClientTaskTable,
-        first_opening::FirstOpening,
         host::{HandledEvents, Host},
         known_tools::KnownTools,
         open_subscriptions::Subscriptions,
         pauses::Pauses,
-        reconnecting::Reconnecting,
+        reconnecting::{FirstOpening, Reconnecting},
         response_cache::ResponseCache,
         server_label::ServerLabel,
         task_wish::TaskForm,

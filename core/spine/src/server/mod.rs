@@ -11,7 +11,6 @@ pub(crate) mod open_folder;
 mod proxy;
 mod registry;
 mod request;
-mod required_scopes;
 mod result;
 #[expect(clippy::module_inception, reason = "the server itself, next to its parts")]
 mod server;

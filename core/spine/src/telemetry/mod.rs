@@ -15,7 +15,6 @@ mod opentelemetry;
 mod operation_end;
 mod operation_start;
 mod receiver;
-mod receiver_choice;
 mod running;
 
 pub use attributes::{Attribute, AttributeValue, DURATION_BOUNDARIES, SCOPE};
@@ -33,4 +32,30 @@ pub use ambient::Ambient;
 pub(crate) use attributes::excerpt;
 pub(crate) use load::LoadShare;
 pub(crate) use operation_start::NetworkFacts;
-pub(crate) use receiver_choice::or_of_program;
+
+use std::sync::Arc;
+
+/// The receiver from the options, or else the program's default. `None` if telemetry is off.
+pub(crate) fn or_of_program(wanted: Option<bool>, given: Option<Arc<dyn Telemetry>>) -> Option<Arc<dyn Telemetry>> {
+    if wanted == Some(false) {
+        return None;
+    }
+    let found = given.or_else(of_program);
+    if found.is_none() && wanted == Some(true) {
+        tracing::warn!(
+            target: "trunkline::telemetry",
+            "telemetry is enabled, but has no receiver: enable the cargo feature `opentelemetry` and set a global provider first, or set a receiver"
+        );
+    }
+    found
+}
+
+#[cfg(feature = "opentelemetry")]
+fn of_program() -> Option<Arc<dyn Telemetry>> {
+    opentelemetry::is_set_up().then(|| -> Arc<dyn Telemetry> { Arc::new(OpenTelemetry::global()) })
+}
+
+#[cfg(not(feature = "opentelemetry"))]
+fn of_program() -> Option<Arc<dyn Telemetry>> {
+    None
+}

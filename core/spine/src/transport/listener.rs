@@ -1,12 +1,14 @@
-//! A listening server, on any transport.
+//! A listening server, on any transport, also in the foreground, with graceful shutdown on signals.
 
 #[cfg(feature = "http-server")]
 use super::http_server::{HttpListener, HttpOptions, MountedListener};
 #[cfg(feature = "stdio")]
 use super::stdio::{PipeServer, ReadHandoff, take_stdio};
 use super::{
+    blocked::exit_if_blocked,
     bound_address::BoundAddress,
     closing::{Closing, Deadline},
+    signals::SignalWatch,
 };
 use crate::{runtime::Runtime, server::Server};
 #[cfg(unix)]
@@ -198,5 +200,43 @@ impl ListenerKind {
             #[cfg(feature = "http-server")]
             Self::Mounted(listener) => listener.close(deadline).await,
         }
+    }
+}
+
+impl Listener {
+    /// Serves until the listener has ended, or until the process gets SIGINT (Ctrl-C) or SIGTERM.
+    /// It then shuts down within [`drain_deadline`](crate::ServerOptions::drain_deadline): calls in
+    /// flight may complete, and new ones are refused. A second signal ends the process immediately.
+    ///
+    /// The program should end after this. A handler that blocks its thread would keep the runtime
+    /// from shutting down, and thereby the program from exiting: if one still blocks after two
+    /// seconds, or has done so for the whole deadline since the signal, the process exits with
+    /// status 1.
+    ///
+    /// Requires a tokio runtime.
+    ///
+    /// ```no_run
+    /// # #[cfg(feature = "http-server")]
+    /// # async fn run(server: trunkline::Server) -> std::io::Result<()> {
+    /// server.listen("127.0.0.1:8000").await?.run().await
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If the system does not let the process handle signals.
+    pub async fn run(&self) -> io::Result<()> {
+        self.run_until(SignalWatch::start(self.drain_time())?).await
+    }
+
+    /// [`Listener::run`] with signal handling already set up.
+    pub(super) async fn run_until(&self, signals: SignalWatch) -> io::Result<()> {
+        self.move_to_foreground();
+        tokio::select! {
+            () = self.closed() => {}
+            () = signals.came() => self.close(self.drain_time()).await,
+        }
+        drop(signals);
+        exit_if_blocked();
+        Ok(())
     }
 }

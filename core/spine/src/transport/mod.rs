@@ -19,8 +19,6 @@ pub(crate) mod closing;
 mod config_file;
 #[cfg(any(feature = "stdio", feature = "http-server"))]
 mod entry_points;
-#[cfg(any(feature = "stdio", feature = "http-server"))]
-mod foreground;
 #[cfg(feature = "http-client")]
 mod http_client;
 #[cfg(any(feature = "auth", feature = "http-client"))]

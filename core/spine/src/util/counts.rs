@@ -1,6 +1,6 @@
 //! Counts of what is in use, in total and by holder.
 
-use std::{collections::HashMap, hash::Hash};
+use std::{collections::HashMap, hash::Hash, sync::Arc};
 
 /// How much of something is in use. A holder without a key counts only towards the total.
 #[derive(Debug)]
@@ -71,6 +71,18 @@ impl<K: Clone + Eq + Hash> Counts<K> {
             }
         }
     }
+}
+
+/// The account that resource usage is charged to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Holder {
+    Principal(String),
+    /// The address of a client without a principal, as trusted proxies report it.
+    Address(Arc<str>),
+    /// The number of a conversation, if its client has neither.
+    Conversation(u64),
+    /// The number of a client in this process.
+    Client(u64),
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 pub(crate) mod backoff;
 pub(crate) mod boxed_task;
 pub(crate) mod counts;
-pub(crate) mod holder;
 pub(crate) mod log_text;
 pub(crate) mod on_drop;
 pub(crate) mod printable;

@@ -2,7 +2,7 @@
 //! threads, on at most half of the processors, so that it doesn't delay other requests. Callers
 //! take turns, so each waits for at most one piece of work of every other caller.
 
-use crate::{holder::Holder, on_drop::OnDrop, runtime::Runtime, sync::Mutex};
+use crate::{counts::Holder, on_drop::OnDrop, runtime::Runtime, sync::Mutex};
 use once_cell::race::OnceBox;
 use std::{
     cell::Cell,

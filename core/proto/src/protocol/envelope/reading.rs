@@ -3,10 +3,10 @@
 
 use super::{
     Frame, FrameBounds, Malformed, Message, NoResult, Notification, Request, Response, message_members::MessageMembers,
+    prepare_for,
 };
 use crate::protocol::{
     RawJson, RequestId, RpcError,
-    allocator::prepare_for,
     error::code,
     json_scan::{behind_string, next_structural},
     method::Method,

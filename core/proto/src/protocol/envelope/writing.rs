@@ -1,6 +1,7 @@
 //! Serializes messages.
 
-use crate::protocol::{RequestId, RpcError, allocator::prepare_for};
+use super::prepare_for;
+use crate::protocol::{RequestId, RpcError};
 use bytes::{BufMut, Bytes, BytesMut};
 use serde::Serialize;
 

@@ -6,14 +6,12 @@ mod answer;
 mod capability;
 mod compiled_form;
 mod form_schema;
-mod received;
 mod sampling_messages;
 
 pub use answer::{AnswerError, check_answer, complete_answer};
-pub use capability::check_capability;
+pub use capability::{check_capability, check_received};
 pub use compiled_form::Form;
 pub use form_schema::{flattened_form, form_schema};
-pub use received::check_received;
 pub use sampling_messages::check_messages;
 
 use super::{

@@ -12,8 +12,6 @@ mod content;
 mod elicitation;
 mod error_details;
 mod form;
-mod implementation;
-mod logging;
 mod notification;
 mod prompt;
 mod resource;
@@ -25,8 +23,8 @@ mod task;
 mod tool;
 
 pub use capabilities::{
-    ClientCapabilities, ElicitationCapability, ListChangedCapability, ResourcesCapability, SamplingCapability,
-    ServerCapabilities,
+    ClientCapabilities, ElicitationCapability, Icon, Implementation, ListChangedCapability, ResourcesCapability,
+    SamplingCapability, ServerCapabilities,
 };
 pub use completion::{
     CompleteArgument, CompleteContext, CompleteParams, CompleteResult, Completion, CompletionReference,
@@ -39,9 +37,7 @@ pub use content::{
 pub use elicitation::{ElicitAction, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams};
 pub use error_details::{AuthorizationDemand, ConnectionFailure, FailureReason, RequiredInput};
 pub use form::{Choice, Choices, Field, FormFields, FormSchema};
-pub use implementation::{Icon, Implementation};
-pub use logging::{LogMessage, LoggingLevel};
-pub use notification::{ElicitationComplete, Progress, ResourceUpdated};
+pub use notification::{ElicitationComplete, LogMessage, LoggingLevel, Progress, ResourceUpdated};
 pub use prompt::{GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage};
 pub use resource::{ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource, ResourceTemplate};
 pub use root::{ListRootsResult, Root};

@@ -1,9 +1,9 @@
-//! Projection of content blocks, annotations and the contents of resources.
+//! Projection of content blocks, annotations, resources, templates and their contents.
 
-use super::{project_fields, remove_fields};
+use super::{project_fields, project_list, remove_fields};
 use crate::protocol::{
     Revision, RevisionFeature,
-    model::{Annotations, ResourceLink, TextContent, TextResourceContents},
+    model::{Annotations, Resource, ResourceLink, ResourceTemplate, TextContent, TextResourceContents},
 };
 use serde_json::{Map, Value, json};
 
@@ -66,11 +66,34 @@ pub(super) fn project_tool_content(result: &mut Map<String, Value>, revision: Re
     }
 }
 
+/// Projects a resource of `resources/list`.
+pub fn project_resource(resource: &mut Value, revision: Revision) {
+    project_fields::<Annotations>(resource.get_mut("annotations"), revision);
+    project_fields::<Resource>(Some(resource), revision);
+}
+
+/// Projects a template of `resources/templates/list`.
+pub fn project_resource_template(template: &mut Value, revision: Revision) {
+    project_fields::<Annotations>(template.get_mut("annotations"), revision);
+    project_fields::<ResourceTemplate>(Some(template), revision);
+}
+
+/// Projects a result of `resources/read`.
+pub fn project_read_result(result: &mut Value, revision: Revision) {
+    project_list(result, "contents", revision, project_resource_contents);
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::{project_tool_result, testing::projected};
-    use super::*;
+    use super::{
+        super::{
+            project_result, project_tool_result,
+            testing::{keys, projected},
+        },
+        *,
+    };
     use crate::protocol::Revision::*;
+    use serde_json::json;
 
     #[test]
     fn blocks_that_a_revision_lacks_are_converted() {
@@ -93,5 +116,53 @@ mod tests {
         without_icons.as_object_mut().unwrap().shift_remove("icons");
         assert_eq!(at(V2025_06_18)[0], without_icons);
         assert_eq!(at(V2025_11_25), result["content"]);
+    }
+
+    #[test]
+    fn resources_keep_what_each_revision_defines() {
+        let resource = json!({"uri": "a:b", "name": "n", "title": "T", "description": "d", "mimeType": "a/b", "size": 1, "icons": [],
+            "annotations": {"priority": 1, "lastModified": "2025-01-01T00:00:00Z"}, "_meta": {}, "x-own": 1});
+        let at = |revision| projected(project_resource, &resource, revision);
+        for revision in [V2024_11_05, V2025_03_26] {
+            assert_eq!(keys(&at(revision)).join(" "), "uri name description mimeType size annotations x-own");
+            assert_eq!(at(revision)["annotations"], json!({"priority": 1}));
+        }
+        assert_eq!(
+            keys(&at(V2025_06_18)).join(" "),
+            "uri name title description mimeType size annotations _meta x-own"
+        );
+        assert_eq!(at(V2025_06_18)["annotations"], resource["annotations"]);
+        assert_eq!(at(V2025_11_25), resource);
+        assert_eq!(at(V2026_07_28), resource);
+        let list = json!({"resources": [resource], "nextCursor": "c", "ttlMs": 0, "cacheScope": "private"});
+        assert_eq!(
+            projected(|list, at| project_result("resources/list", list, at), &list, V2024_11_05),
+            json!({"resources": [at(V2024_11_05)], "nextCursor": "c"})
+        );
+    }
+
+    #[test]
+    fn templates_keep_what_each_revision_defines() {
+        let template =
+            json!({"uriTemplate": "a:{b}", "name": "n", "title": "T", "icons": [], "_meta": {}, "annotations": {}});
+        let list = json!({"resourceTemplates": [template], "resultType": "complete"});
+        let at = |revision| projected(|list, at| project_result("resources/templates/list", list, at), &list, revision);
+        assert_eq!(keys(&at(V2025_03_26)["resourceTemplates"][0]).join(" "), "uriTemplate name annotations");
+        assert_eq!(
+            keys(&at(V2025_06_18)["resourceTemplates"][0]).join(" "),
+            "uriTemplate name title _meta annotations"
+        );
+        assert_eq!(at(V2025_11_25), json!({"resourceTemplates": [template]}));
+        assert_eq!(at(V2026_07_28), list);
+    }
+
+    #[test]
+    fn contents_lose_hints_and_metadata_that_a_revision_lacks() {
+        let result = json!({"contents": [{"uri": "a:b", "text": "t", "_meta": {"ui": {}}}], "ttlMs": 5, "cacheScope": "public",
+            "resultType": "complete"});
+        let at = |revision| projected(project_read_result, &result, revision);
+        assert_eq!(at(V2025_03_26), json!({"contents": [{"uri": "a:b", "text": "t"}]}));
+        assert_eq!(at(V2025_11_25), json!({"contents": result["contents"]}));
+        assert_eq!(at(V2026_07_28), result);
     }
 }

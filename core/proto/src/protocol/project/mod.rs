@@ -6,21 +6,17 @@
 //! refused as a capability that the peer lacks.
 
 mod capabilities;
-mod completion;
 mod content;
 mod elicitation;
 mod prompt;
-mod resource;
 mod sampling;
 mod task;
 mod tool;
 
 pub use capabilities::{project_client_capabilities, project_implementation, project_server_capabilities};
-pub use completion::{project_complete_params, project_complete_result};
-pub use content::project_resource_contents;
+pub use content::{project_read_result, project_resource, project_resource_contents, project_resource_template};
 pub use elicitation::project_elicit_params;
-pub use prompt::{project_prompt, project_prompt_result};
-pub use resource::{project_read_result, project_resource, project_resource_template};
+pub use prompt::{project_complete_params, project_complete_result, project_prompt, project_prompt_result};
 pub use sampling::project_sampling_params;
 pub use task::{created_task, project_task};
 pub use tool::{project_tool, project_tool_result};

@@ -3,7 +3,7 @@
 use crate::{
     client::{
         ClientCall, ClientError, InputRequired, InputResponses, client::upgraded, inner::ClientInner,
-        server_requests::answering::Unanswered, state::client_call::ContinuedCall,
+        server_requests::Unanswered, state::client_call::ContinuedCall,
     },
     protocol::{RawJson, input::check_received},
     race::{all, unless},

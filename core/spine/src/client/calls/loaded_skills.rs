@@ -69,7 +69,7 @@ impl Client {
         let files = files_of(&entry)?;
         let bytes = self.read_listed(&files, &entry.uri).await?;
         let text = String::from_utf8(bytes).map_err(|_| refused(&entry.uri, "it is not UTF-8"))?;
-        let found = frontmatter::read(&text).map_err(|problem| refused(&entry.uri, &problem))?;
+        let found = frontmatter(&text).map_err(|problem| refused(&entry.uri, &problem))?;
         if let Some(field) = difference(&entry, &found.fields) {
             return Err(refused(&entry.uri, &format!("its frontmatter differs from its entry in {field:?}")));
         }

@@ -1,6 +1,6 @@
 //! Handles server requests that create host tasks, or are about them.
 
-use super::answering::Unanswered;
+use super::Unanswered;
 use crate::{
     client::{
         inner::ClientInner,

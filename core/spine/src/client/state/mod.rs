@@ -4,7 +4,6 @@
 pub(super) mod changes;
 pub(super) mod client_call;
 pub(super) mod client_task_table;
-pub(super) mod first_opening;
 pub(super) mod host;
 pub(super) mod host_task_table;
 pub(super) mod known_tools;

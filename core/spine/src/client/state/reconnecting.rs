@@ -1,8 +1,14 @@
-//! Reconnect state.
+//! The state of a first opening (the option `lazy`), and of reconnecting.
 
-use crate::{backoff::Backoff, client::LinkMessage};
+use crate::{
+    backoff::Backoff,
+    client::{ClientError, LinkMessage},
+    runtime::Promise,
+    telemetry::OpenOperation,
+};
 use std::{
     hash::{BuildHasher, RandomState},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -63,6 +69,15 @@ impl Reconnecting {
         let since = self.ended_at.map_or(Duration::ZERO, |at| now.saturating_duration_since(at));
         BACKOFF.after(earlier).mul_f64(jitter).saturating_sub(since)
     }
+}
+
+/// The first opening, until it succeeds.
+#[derive(Default)]
+pub(in crate::client) struct FirstOpening {
+    /// The span that the host of a binding has started for it.
+    pub(in crate::client) span: Option<Arc<dyn OpenOperation>>,
+    /// The requests that wait for the attempt in progress.
+    pub(in crate::client) waiting: Vec<Arc<Promise<Result<(), ClientError>>>>,
 }
 
 #[cfg(test)]

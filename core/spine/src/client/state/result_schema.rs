@@ -3,8 +3,8 @@
 
 use crate::{
     client::{ClientError, ClientId},
+    counts::Holder,
     engine::{RequestTimeout, later},
-    holder::Holder,
     printable::{MAX_LENGTH, line},
     protocol::{
         RawJson, Revision, RevisionFeature,

@@ -1,7 +1,7 @@
 //! Tool calls that become tasks: because the caller wants a task, or because the server turns a
 //! call into one while the caller waits for the result (TKX-52).
 
-use super::{client_task::ClientTask, following::Following, task_input::TaskInput};
+use super::{ClientTask, following::Following, task_input::TaskInput};
 use crate::{
     client::{
         Client, ClientCall, ClientError, RequestOptions,

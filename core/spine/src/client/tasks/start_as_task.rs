@@ -1,6 +1,6 @@
 //! Starting tool calls as tasks.
 
-use super::client_task::ClientTask;
+use super::ClientTask;
 use crate::{
     client::{
         Client, ClientCall, ClientError, RequestOptions,

@@ -2,8 +2,8 @@
 
 mod access;
 mod completion;
+mod conversation;
 mod custom_requests;
-mod discover;
 mod lists;
 mod merging;
 mod mount_routes;
@@ -12,7 +12,6 @@ mod parameters;
 mod prompts;
 mod provided;
 mod resources;
-mod set_level;
 mod skills;
 mod tasks;
 mod tools;
@@ -36,7 +35,7 @@ pub(super) fn route(method: &str) -> Route {
         method::PROMPTS_LIST => |context, params| lists::list(context, Category::Prompts, params),
         method::PROMPTS_GET => prompts::get,
         method::COMPLETION_COMPLETE => completion::complete,
-        method::LOGGING_SET_LEVEL => set_level::set_level,
+        method::LOGGING_SET_LEVEL => conversation::set_level,
         method::SKILLS_LIST => skills::list,
         method::SKILLS_GET => skills::get,
         method::TASKS_GET => tasks::get,
@@ -44,7 +43,7 @@ pub(super) fn route(method: &str) -> Route {
         method::TASKS_CANCEL => tasks::cancel,
         method::TASKS_LIST => tasks::list,
         method::TASKS_UPDATE => tasks::update,
-        method::DISCOVER => discover::discover,
+        method::DISCOVER => conversation::discover,
         _ => custom_requests::serve,
     }
 }

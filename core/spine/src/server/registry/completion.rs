@@ -1,6 +1,6 @@
 //! Completions of prompt arguments and resource template variables.
 
-use super::register_error::RegisterError;
+use super::RegisterError;
 use crate::server::handlers::Handler;
 use serde_json::Value;
 use std::sync::Arc;

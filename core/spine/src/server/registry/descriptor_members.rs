@@ -1,6 +1,6 @@
 //! Unknown members of descriptors.
 
-use super::{access_options::AccessOptions, register_error::RegisterError};
+use super::{RegisterError, access_options::AccessOptions};
 use crate::protocol::{
     describe::{Described, Type},
     fault,

@@ -1,9 +1,6 @@
 //! One list of a server, in registration order, with lookup by key and paging.
 
-use super::{
-    access_options::AccessOptions,
-    register_error::{OnDuplicate, RegisterError},
-};
+use super::{OnDuplicate, RegisterError, access_options::AccessOptions};
 use crate::fast_map::FastIndexMap;
 use crate::protocol::{RawJson, Revision, RevisionFeature};
 use bytes::Bytes;

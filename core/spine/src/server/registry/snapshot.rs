@@ -2,6 +2,7 @@
 //! resource.
 
 use super::{
+    OnDuplicate, RegisterError,
     category::{Category, ListSet},
     completers::unknown_argument,
     completion::{CompletionDefinition, CompletionTarget},
@@ -10,7 +11,6 @@ use super::{
     listed_tools::ListedSchema,
     mount::{Offers, RegisteredMount},
     prompt::RegisteredPrompt,
-    register_error::{OnDuplicate, RegisterError},
     request_handler::RegisteredRequestHandler,
     resource::{ReadInfo, RegisteredResource, RegisteredTemplate},
     skill::{RegisteredSkill, StoredFile},

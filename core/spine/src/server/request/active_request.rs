@@ -10,8 +10,8 @@ use super::{
 };
 use crate::{
     cause::Cause,
+    counts::Holder,
     engine::{CallKey, CallProgress, RequestInfo},
-    holder::Holder,
     protocol::{RawJson, RequestId, RevisionFeature, RpcError, envelope, method, model::LoggingLevel},
     server::{
         handlers::{Cancellation, ResultCallback, Vars},

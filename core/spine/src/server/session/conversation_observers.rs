@@ -6,7 +6,6 @@ use super::{
     connection::Connection,
     open_requests::{Queued, Reply},
     outbound::{Outbound, OutgoingMessage},
-    test_session::TestSession,
 };
 use crate::{
     engine::{IncomingCall, Received, RequestInfo},
@@ -17,6 +16,7 @@ use crate::{
     },
     runtime::Runtime,
     server::handlers::{Arrival, ResponseCallback, ToolError},
+    sync::Mutex,
     telemetry::{NetworkFacts, ObservedSession, OperationEnd, OperationKind, OperationStart, RunningOperation},
     wire_log::{Direction, MessageInfo, Side},
 };
@@ -255,5 +255,37 @@ impl Outbound for ObservedStream {
             }
             _ => self.reply.send(outgoing),
         }
+    }
+}
+
+/// Maximum recorded failures; later ones are only logged.
+const MAX_FAILURES: usize = 1_000;
+
+/// A handler that failed without a message for its client: an internal error or a panic.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct HandlerFailure {
+    /// The name of the tool or prompt, or the URI of the resource.
+    pub name: String,
+    /// The failure. [`ToolError::internal_error`] is the error of the handler itself.
+    pub error: Arc<ToolError>,
+}
+
+/// The failures of a test, which a client would only find in the log of the server. Handlers that
+/// ask its client run again from the top on every revision.
+#[derive(Debug, Default)]
+pub struct TestSession(Mutex<Vec<HandlerFailure>>);
+
+impl TestSession {
+    pub(super) fn note(&self, name: &str, error: &Arc<ToolError>) {
+        let mut failures = self.0.lock();
+        if failures.len() < MAX_FAILURES {
+            failures.push(HandlerFailure { name: name.to_owned(), error: Arc::clone(error) });
+        }
+    }
+
+    /// Takes the failures recorded so far.
+    pub fn take_failures(&self) -> Vec<HandlerFailure> {
+        std::mem::take(&mut *self.0.lock())
     }
 }

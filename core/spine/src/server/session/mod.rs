@@ -22,10 +22,9 @@ mod session_state;
 mod shared;
 mod shared_state;
 mod subscriptions;
-mod test_session;
 
+pub use conversation_observers::{HandlerFailure, TestSession};
 pub use outbound::{ErrorInfo, Outbound, OutgoingMessage};
-pub use test_session::{HandlerFailure, TestSession};
 
 pub(crate) use arrival_reply::ArrivalReply;
 pub(crate) use connection::{Connection, ConversationSetup, ConversationStart, Origin};

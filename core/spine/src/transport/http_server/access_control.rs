@@ -5,21 +5,24 @@ use super::{
     access_log::RefusalLog,
     forwarded::{TrustedProxy, address_of_client},
     http_options::HttpOptions,
-    pending_tokens::{self, PendingTokens},
     reply,
     response_body::HttpBody,
 };
 use crate::{
     auth::{self, Authorization, AuthorizationRefused, Identity, PresentingRequest, Refusal, Scheme},
+    counts::{CountLimits, Counts},
     http::{classify, rejection::Rejection},
+    on_drop::OnDrop,
     protocol::{RawJson, RequestId, RpcError, envelope::Frame},
     runtime::Runtime,
     server::{Arrival, HttpRequest, Server, VerifiedSender},
     store::{Store, StoreError, StoreGuard},
+    sync::Mutex,
 };
 use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use serde_json::json;
 use std::{
+    net::IpAddr,
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -48,7 +51,7 @@ impl AccessControl {
     pub(super) fn of(options: &HttpOptions, mounted: bool, server: &Server, runtime: &Arc<dyn Runtime>) -> Self {
         Self {
             authorization: options.auth.clone(),
-            pending: PendingTokens::new(pending_tokens::MAX),
+            pending: PendingTokens::new(MAX_PENDING_TOKENS),
             proxies: options.trusted_proxies.clone(),
             mounted,
             refusals: RefusalLog::default(),
@@ -234,6 +237,28 @@ fn rejection(
 /// The current Unix timestamp in seconds, as in tokens.
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// Maximum pending tokens; a single address may have a quarter of them.
+const MAX_PENDING_TOKENS: usize = 4096;
+
+/// Pending tokens by client address, limited because anyone can send tokens.
+struct PendingTokens {
+    waiting: Mutex<Counts<IpAddr>>,
+    limits: CountLimits,
+}
+
+impl PendingTokens {
+    fn new(max: usize) -> Self {
+        Self { waiting: Mutex::default(), limits: CountLimits { all: max, each: (max / 4).max(1) } }
+    }
+
+    /// Admits a token, which is pending until the guard is dropped. Returns `None` if too many are,
+    /// in total or for the address. Without an address, there is no per-address limit.
+    fn ask(&self, address: Option<IpAddr>) -> Option<OnDrop<impl FnOnce()>> {
+        let is_admitted = self.waiting.lock().take(address.as_ref(), 1, self.limits);
+        is_admitted.then(|| OnDrop::new(move || self.waiting.lock().give_back(address.as_ref(), 1)))
+    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,15 @@
 //! The options of an HTTP endpoint.
 
 use super::forwarded::TrustedProxy;
-#[cfg(not(feature = "auth"))]
-use super::uninhabited::Authorization;
 #[cfg(feature = "auth")]
 use crate::auth::Authorization;
 use crate::protocol::options::{Bytes, Millis, OrFalse, Permissions, PortNumber};
 use std::{path::PathBuf, time::Duration};
+
+/// The authorization of an endpoint. It has no value: the feature `auth` is off.
+#[cfg(not(feature = "auth"))]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Authorization {}
 
 trunkline_proto::options! {
     /// Configures an HTTP endpoint.

@@ -20,8 +20,6 @@ mod http_options;
 mod http_sse;
 mod large_messages;
 pub(crate) mod mounted_listener;
-#[cfg(feature = "auth")]
-mod pending_tokens;
 mod post_body;
 mod rate;
 mod reply;
@@ -31,8 +29,6 @@ mod service;
 mod session_table;
 mod socket;
 mod stream_queue;
-#[cfg(not(feature = "auth"))]
-mod uninhabited;
 mod unread;
 mod workers;
 mod write_deadline;

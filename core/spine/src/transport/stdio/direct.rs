@@ -3,7 +3,7 @@
 //! write is left to that thread.
 
 #[cfg(unix)]
-use super::large_pipe::enlarge;
+use super::line_reader::enlarge;
 use std::fs::File;
 
 /// Maximum length of a write to a pipe that is not empty. POSIX guarantees that a pipe accepts this

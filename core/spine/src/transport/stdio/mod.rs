@@ -3,8 +3,6 @@
 
 mod busy_poll;
 mod direct;
-#[cfg(unix)]
-mod large_pipe;
 mod line_reader;
 mod lines;
 #[cfg(feature = "stdio")]

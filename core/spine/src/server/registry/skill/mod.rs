@@ -8,8 +8,8 @@ pub use skill_files::SkillFile;
 pub(super) use skill_files::StoredFile;
 
 use super::{
+    RegisterError,
     list::{Descriptor, listed},
-    register_error::RegisterError,
     resource::{RegisteredResource, ResourceDefinition},
 };
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
         handlers::{Call, Outcome},
         result::CacheHints,
     },
-    skills::frontmatter,
+    skills::{Frontmatter, frontmatter},
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc};
@@ -86,7 +86,7 @@ impl SkillDefinition {
             manifest.ok_or_else(|| RegisterError(format!("A skill needs the file {MANIFEST} at its root")))?;
         let text = std::str::from_utf8(&manifest.bytes)
             .map_err(|_| RegisterError(format!("{MANIFEST} of a skill must be text in UTF-8")))?;
-        let front = frontmatter::read(text).map_err(RegisterError)?;
+        let front = frontmatter(text).map_err(RegisterError)?;
         let wrong = |problem: String| RegisterError(format!("Skill {}: {problem}", front.name));
         let root = root.unwrap_or_else(|| format!("skill://{}", front.name));
         uri::check(&root).map_err(|problem| wrong(problem.to_string()))?;
@@ -118,7 +118,7 @@ fn as_it_is(_: &mut Value, _: Revision) {}
 /// Returns the entry of a skill in `resources/list` (SKL-15).
 fn manifest_resource(
     uri: &str,
-    front: &frontmatter::Frontmatter,
+    front: &Frontmatter,
     file: &StoredFile,
     cache: CacheHints,
 ) -> Result<RegisteredResource, RegisterError> {

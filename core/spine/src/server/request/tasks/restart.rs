@@ -6,8 +6,8 @@ use super::{
     stored::{RENEWAL_INTERVAL, StoredTasks, key},
 };
 use crate::{
+    counts::Holder,
     engine::{LegacyTerms, later},
-    holder::Holder,
     protocol::{
         RawJson, RequestId, RpcError,
         envelope::{Frame, Message, Request},

@@ -2,8 +2,8 @@
 
 use super::task_view::{TaskResult, TaskView, related};
 use crate::{
+    counts::Holder,
     engine::{RequestTimeout, later},
-    holder::Holder,
     on_drop::OnDrop,
     protocol::{RawJson, Revision, RevisionFeature, RpcError, error::code, model::TaskStatus},
     race,

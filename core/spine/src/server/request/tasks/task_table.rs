@@ -5,8 +5,8 @@ use super::{
     task_view::TaskView,
 };
 use crate::{
+    counts::Holder,
     counts::{CountLimits, Counts},
-    holder::Holder,
     protocol::{RawJson, RpcError},
     server::server_options::ServerOptions,
     sync::Mutex,

@@ -1,5 +1,5 @@
-//! The frontmatter of a `SKILL.md`: YAML between two lines of three dashes (the Agent Skills
-//! format).
+//! Agent skills, as servers and clients share them: the frontmatter of a `SKILL.md` (YAML between
+//! two lines of three dashes, the Agent Skills format), and the digests of files.
 
 use serde_json::{Map, Value};
 
@@ -15,7 +15,7 @@ pub(crate) struct Frontmatter {
 ///
 /// # Errors
 /// A missing or invalid member.
-pub(crate) fn read(text: &str) -> Result<Frontmatter, String> {
+pub(crate) fn frontmatter(text: &str) -> Result<Frontmatter, String> {
     let yaml = block(text).ok_or("SKILL.md must begin with YAML frontmatter between two lines of ---")?;
     let fields = parse(yaml).map_err(|error| format!("the frontmatter of SKILL.md is not YAML: {error}"))?;
     let Value::Object(fields) = fields else { return Err("the frontmatter of SKILL.md must be a mapping".into()) };
@@ -69,6 +69,17 @@ fn check_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// The digest of a file as entries have it (SKL-24).
+pub(crate) fn digest(bytes: &[u8]) -> String {
+    use sha2::Digest;
+    use std::fmt::Write;
+    let sum: [u8; 32] = sha2::Sha256::digest(bytes).into();
+    sum.iter().fold("sha256:".to_owned(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,7 +88,7 @@ mod tests {
     #[test]
     fn skl_08_and_20_frontmatter_keeps_every_field() {
         let text = "---\nname: pdf-tools\ndescription: >\n  Reads\n  PDFs.\nlicense: MIT\nmetadata:\n  a: 1\n  b: [x, true]\n---\n# Body\n---\n";
-        let read = read(text).unwrap();
+        let read = frontmatter(text).unwrap();
         assert_eq!((read.name.as_str(), read.description.as_str()), ("pdf-tools", "Reads PDFs."));
         assert_eq!(read.fields["metadata"], json!({"a": 1, "b": ["x", true]}));
         assert_eq!(read.fields["license"], "MIT");
@@ -97,7 +108,7 @@ mod tests {
             ("---\nname: a--b\ndescription: a\n---\n", "a--b"),
             ("---\nname: -a\ndescription: a\n---\n", "-a"),
         ] {
-            let error = read(text).unwrap_err();
+            let error = frontmatter(text).unwrap_err();
             assert!(error.contains(named), "{text:?}: {error}");
         }
     }
