@@ -32,12 +32,26 @@ def measure(work: str, server: str, explicit: dict[tuple[str, str], str], option
     """
     try:
         with opened(WORKLOADS[work].store) as store:
-            found = _found(_command(work, server, explicit, options, store))
+            found = run_load(_command(work, server, explicit, options, store))
     except MissingStore as missing:
         found = {"skipped": str(missing)}
     except (OSError, RuntimeError) as error:
         found = {"error": str(error)}
     return {"w": work, "server": server, "t": round(time.time()), **found}
+
+
+def run_load(command: list[str], timeout: float = TIMEOUT) -> dict[str, Any]:
+    """The findings of mcpload, or an error. A run that hangs is killed with all it started."""
+    process = subprocess.Popen(  # noqa: S603
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, env=ENVIRONMENT
+    )
+    try:
+        out, err = process.communicate(timeout=timeout)
+        return json.loads(out.splitlines()[-1]) if process.returncode == 0 else {"error": err.strip()[-400:]}
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)  # our own child's group
+        process.communicate()
+        return {"error": f"no end after {timeout:g} s"}
 
 
 def _command(work: str, server: str, explicit: dict[tuple[str, str], str], options: Options, store: Store) -> list[str]:
@@ -50,19 +64,6 @@ def _command(work: str, server: str, explicit: dict[tuple[str, str], str], optio
         at = command.index("--")
         command = ["taskset", "-c", "0", *command[: at + 1], "taskset", "-c", "1", *command[at + 1 :]]
     return command
-
-
-def _found(command: list[str]) -> dict[str, Any]:
-    process = subprocess.Popen(  # noqa: S603
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, env=ENVIRONMENT
-    )
-    try:
-        out, err = process.communicate(timeout=TIMEOUT)
-        return json.loads(out.splitlines()[-1]) if process.returncode == 0 else {"error": err.strip()[-400:]}
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)  # our own child's group
-        process.communicate()
-        return {"error": f"no end after {TIMEOUT} s"}
 
 
 def _client_command(work: str, client: str, calls: str) -> list[str]:

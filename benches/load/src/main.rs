@@ -94,6 +94,7 @@ fn opts() -> Opt {
             "--store-pid" => o.store = Some(v().parse().unwrap()),
             "--path" => o.path = v(),
             "--tool" => o.tool = Tool::named(&v()),
+            "--without" => leave_out(v()),
             "--bearer" => o.authorization = format!("Authorization: Bearer {}\r\n", v()),
             "--proto" => {
                 o.modern = match v().as_str() {

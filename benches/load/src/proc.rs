@@ -1,5 +1,20 @@
 //! CPU time and memory of a server process (and its descendants), read from outside.
-use std::{collections::HashMap, fs};
+use std::{collections::HashMap, fs, sync::OnceLock};
+
+/// The name of a program whose processes are not counted: the server behind a bridge.
+static UNCOUNTED: OnceLock<String> = OnceLock::new();
+
+pub fn leave_out(program: String) {
+    let _ = UNCOUNTED.set(program);
+}
+/// The processes of a tree that are counted.
+fn counted(root: u32) -> impl Iterator<Item = u32> {
+    let is_left_out = |pid: u32| {
+        let file = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+        UNCOUNTED.get().is_some_and(|program| file.file_name().is_some_and(|name| *name == **program))
+    };
+    tree(root).into_iter().filter(move |&pid| !is_left_out(pid))
+}
 
 #[derive(Clone, Copy, Default)]
 pub struct Cpu {
@@ -73,7 +88,7 @@ pub fn tree(root: u32) -> Vec<u32> {
     out
 }
 pub fn cpu(root: u32) -> Cpu {
-    tree(root).into_iter().map(cpu_one).fold(Cpu::default(), |a, b| a + b)
+    counted(root).map(cpu_one).fold(Cpu::default(), |a, b| a + b)
 }
 /// CPU time of several processes, each with its descendants.
 pub fn cpu_of(roots: &[u32]) -> Cpu {
@@ -86,7 +101,7 @@ pub fn rss_of(roots: &[u32]) -> (u64, u64) {
 /// (VmRSS, RssAnon) in KiB, over the process tree.
 pub fn rss(root: u32) -> (u64, u64) {
     let mut r = (0, 0);
-    for pid in tree(root) {
+    for pid in counted(root) {
         for l in fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default().lines() {
             let kb = || l.split_whitespace().nth(1).and_then(|x| x.parse::<u64>().ok()).unwrap_or(0);
             if l.starts_with("VmRSS:") {
