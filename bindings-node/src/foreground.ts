@@ -8,6 +8,10 @@ const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 const cancelTimeoutMs = 500;
 /** Child processes have this long to end with the server. */
 const childExitTimeoutMs = 2000;
+/** Promises settle within a few turns of the event loop, which may be busy. */
+const settleTimeoutMs = 2000;
+/** Looked for this long after the end: whoever started the program may be gone by then. */
+const watchTimeMs = 30_000;
 /** A child process keeps the event loop alive, and so do its pipes. */
 const ofChildren = ["ProcessWrap", "PipeWrap"];
 /** The signal handlers of everything that serves in the foreground, which one signal ends. */
@@ -65,6 +69,25 @@ export function exitUnlessSettled(): void {
     if (port().calls.ignoring.size > 0) exit("handlers");
   }, cancelTimeoutMs).unref();
   setTimeout(() => setInterval(lookAtChildren, cancelTimeoutMs).unref(), childExitTimeoutMs).unref();
+}
+
+/**
+ * Exits if promises no longer settle, so that nothing that awaits the end of the server goes on.
+ * An `uncaughtException` handler does this that causes an error itself, such as one that logs to a
+ * stderr that nobody reads: each error starts the next, before promises and after timers.
+ */
+export function exitIfStarved(): void {
+  let [waited, watched] = [0, 0];
+  const look = (): void => {
+    if (waited >= settleTimeoutMs && !port().isServing) {
+      writeStderr("trunkline: exiting while errors follow each other without an end: its server has stopped\n");
+      process.exit(1);
+    }
+    [waited, watched] = [waited + cancelTimeoutMs, watched + cancelTimeoutMs];
+    if (watched >= watchTimeMs) clearInterval(watching);
+    else void Promise.resolve().then(() => (waited = 0));
+  };
+  const watching = setInterval(look, cancelTimeoutMs).unref();
 }
 
 function children(): string[] {

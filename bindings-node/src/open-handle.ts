@@ -13,6 +13,9 @@ export class OpenHandle implements HandleOwner {
   #ended = false;
   #end!: (error?: TrunklineError) => void;
 
+  /** `onClosed` runs once this has closed, even if promises no longer settle. */
+  constructor(private readonly onClosed?: () => void) {}
+
   /** Resolves once this has closed, with the error that closed it, if any. Never rejects. */
   readonly end = new Promise<TrunklineError | undefined>((resolve) => {
     this.#end = resolve;
@@ -79,5 +82,6 @@ export class OpenHandle implements HandleOwner {
     this.#ended = true;
     this.unref();
     this.#end(error);
+    this.onClosed?.();
   }
 }

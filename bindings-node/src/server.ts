@@ -12,7 +12,7 @@ import { resourceFeature, type ResourceChanges, type ResourceOptions, type Resou
 import { directoryFeature, skillFeature, type SkillFiles } from "./features/skill.js";
 import { toolFeature, type Handler, type ToolChanges, type ToolOptions } from "./features/tool.js";
 import { verifierFeature } from "./features/verifier.js";
-import { endedBySignals, exitUnlessSettled } from "./foreground.js";
+import { endedBySignals, exitIfStarved, exitUnlessSettled } from "./foreground.js";
 import { fetchHandler, type FetchHandler } from "./http-mount/fetch-handler.js";
 import { Mount } from "./http-mount/mount.js";
 import { nodeHandler, type NodeHandler } from "./http-mount/node-handler.js";
@@ -265,7 +265,7 @@ export class Server {
   async serveStdio(): Promise<void> {
     // On other systems the core redirects the descriptor.
     if (process.platform === "win32") process.stdout.write = process.stderr.write.bind(process.stderr);
-    const opened = new OpenHandle();
+    const opened = new OpenHandle(exitIfStarved);
     const serve = async (signals: boolean): Promise<TrunklineError | undefined> => {
       await this.#listen({ type: "stdio" }, { opened, foreground: true, signals });
       return opened.end;

@@ -240,6 +240,29 @@ test("handlers that ignore the end of stdin do not end a process that also liste
   }
 });
 
+test("errors that cause each other do not keep a stopped server alive", { skip: process.platform === "win32", timeout: 60_000 }, async () => {
+  const program = `${head}
+    process.on("uncaughtException", (error) => process.stderr.write(String(error)));
+    server.registerTool("fail", {}, () => {
+      setImmediate(() => { throw new Error("first"); });
+      return "";
+    });
+    await server.serveStdio();
+    process.exit(7);`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program], { cwd: home, stdio: ["pipe", "ignore", "pipe"] });
+  try {
+    // Nobody reads it, so each error that is written causes the next.
+    child.stderr.destroy();
+    const exit = once(child, "exit", { signal: AbortSignal.timeout(50_000) });
+    const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "raw", version: "1" } };
+    const messages = [{ id: 1, method: "initialize", params }, { method: "notifications/initialized" }, { id: 2, method: "tools/call", params: { name: "fail" } }];
+    child.stdin.end(messages.map((message) => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`).join(""));
+    assert.deepEqual(await exit, [1, null]);
+  } finally {
+    child.kill("SIGKILL");
+  }
+});
+
 /** The descriptors, threads and child processes of this process. */
 function held() {
   const threads = readdirSync("/proc/self/task");
