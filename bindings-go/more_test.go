@@ -84,6 +84,27 @@ func TestALibraryThatIsNotTrunklineIsAnError(t *testing.T) {
 	}
 }
 
+func TestALibraryNextToTheProgramThatCannotBeLoadedIsFound(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere, it has another name")
+	}
+	folder := t.TempDir()
+	program, library := filepath.Join(folder, "program"), filepath.Join(folder, "libtrunkline.so."+trunkline.Version)
+	content, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.WriteFile(program, content, 0o700), os.WriteFile(library, []byte("no library"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command(program)
+	command.Env = []string{"TRUNKLINE_TEST_SERVER=1"}
+	said, err := command.CombinedOutput()
+	if err == nil || !strings.Contains(string(said), library+" is there") || strings.Contains(string(said), "embeds no library") {
+		t.Error(err, string(said))
+	}
+}
+
 func TestALibraryOfAnotherVersionIsRefused(t *testing.T) {
 	compiler, err := exec.LookPath("cc")
 	if err != nil {

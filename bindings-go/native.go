@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"unicode/utf8"
@@ -47,7 +48,7 @@ func copied(data *byte, length uintptr) []byte {
 var library = sync.OnceValues(func() (uintptr, error) {
 	handle, path, err := load()
 	if err != nil {
-		return 0, fmt.Errorf("the library of Trunkline cannot be loaded: %w%s", err, libraryAdvice())
+		return 0, fmt.Errorf("the library of Trunkline cannot be loaded: %w%s", err, loadingAdvice(path))
 	}
 	// Another version may lack functions.
 	if err := containedRegistration(func() { purego.RegisterLibFunc(&c.PlainVersion, handle, "trunkline_plain_version") }); err != nil {
@@ -73,6 +74,14 @@ func containedRegistration(register func()) (err error) {
 	}()
 	register()
 	return nil
+}
+
+// loadingAdvice says what a library next to the program may lack, or where else one comes from.
+func loadingAdvice(path string) string {
+	if embedded == "" && os.Getenv(libraryVariable) == "" && filepath.IsAbs(path) {
+		return " (" + path + " is there: on Linux, it needs glibc 2.28 or newer and libgcc_s.so.1)"
+	}
+	return libraryAdvice()
 }
 
 // libraryAdvice says where the library comes from, and how to use another one.
