@@ -219,8 +219,6 @@ func (listener *Listener) end() error {
 type Feature struct {
 	server *Server
 	number uint64
-	lock   sync.Mutex
-	hidden bool
 }
 
 // Remove removes the feature. Calls in flight continue.
@@ -230,16 +228,7 @@ func (feature *Feature) Remove() error {
 
 // SetEnabled hides the feature, or shows it again. If it is so already, nothing is sent to clients.
 func (feature *Feature) SetEnabled(enabled bool) error {
-	feature.lock.Lock()
-	defer feature.lock.Unlock()
-	if feature.hidden != enabled {
-		return nil
-	}
-	err := c.ServerSetEnabled(&feature.server.owner, feature.number, enabled)
-	if err == nil {
-		feature.hidden = !enabled
-	}
-	return err
+	return c.ServerSetEnabled(&feature.server.owner, feature.number, enabled)
 }
 
 // add adds a feature or a hook by its kind and its entry, as trunkline_server_add does, which lists

@@ -226,6 +226,20 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_feature_that_is_already_shown_or_hidden_changes_nothing() {
+        let server = server().build();
+        let tool = server.add_tool(says("a", "x")).unwrap();
+        let other = server.add_tool(says("b", "x")).unwrap();
+        let peer = peer(&server).await;
+        for (is_enabled, changes) in [(true, 0), (false, 1), (false, 0), (true, 1), (true, 0)] {
+            assert!(tool.set_enabled(is_enabled));
+            assert_eq!(peer.rest().await.len(), changes, "{is_enabled}");
+            assert_eq!(tools(&peer).await.len(), 1 + usize::from(is_enabled));
+        }
+        assert!(other.remove() && !other.enable(), "a feature that was removed is none");
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_duplicate_is_an_error_or_a_replacement() {
         let strict = server().tool("a", "1", async || "1").build();
         assert!(strict.add_tool(says("a", "2")).unwrap_err().to_string().contains("already registered"));

@@ -153,12 +153,16 @@ impl<T: Listed> List<T> {
         Ok(std::mem::replace(&mut self.items[position].item, item))
     }
 
-    /// Enables or disables the item of a registration. Returns `None` if it does not exist.
-    pub(in crate::server) fn enable(&mut self, id: u64, is_enabled: bool) -> Option<()> {
+    /// Enables or disables the item of a registration. Returns whether that has changed anything,
+    /// or `None` if the item does not exist.
+    pub(in crate::server) fn enable(&mut self, id: u64, is_enabled: bool) -> Option<bool> {
         let position = self.position(id)?;
-        self.forget_pages();
-        self.items[position].is_enabled = is_enabled;
-        Some(())
+        let is_change = self.items[position].is_enabled != is_enabled;
+        if is_change {
+            self.forget_pages();
+            self.items[position].is_enabled = is_enabled;
+        }
+        Some(is_change)
     }
 
     /// Removes and returns the item of a registration. Returns `None` if it does not exist.

@@ -250,7 +250,8 @@ impl Snapshot {
     pub(in crate::server) fn enable(&mut self, id: u64, is_enabled: bool) -> Option<Change> {
         fn list<T: Listed>(list: &mut Arc<List<T>>, id: u64, is_enabled: bool, lists: ListSet) -> Option<Change> {
             list.registered(id)?;
-            Arc::make_mut(list).enable(id, is_enabled).map(|()| Change { lists, ..Change::default() })
+            let is_change = Arc::make_mut(list).enable(id, is_enabled)?;
+            Some(if is_change { Change { lists, ..Change::default() } } else { Change::default() })
         }
         list(&mut self.tools, id, is_enabled, ListSet::TOOLS)
             .or_else(|| list(&mut self.resources, id, is_enabled, ListSet::RESOURCES))
