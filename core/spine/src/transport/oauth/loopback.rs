@@ -8,6 +8,7 @@ use crate::{
 };
 use once_cell::race::OnceBox;
 use std::{
+    collections::VecDeque,
     future::poll_fn,
     io::{self, IsTerminal as _},
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
@@ -18,14 +19,15 @@ use std::{
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
-    task::JoinSet,
+    task::{AbortHandle, JoinSet},
 };
 use url::Url;
 
 /// How long one request may take to arrive.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum number of requests read concurrently; others wait.
-const MAX_REQUESTS: usize = 64;
+/// Maximum number of connections read concurrently. The oldest makes room for another: a browser
+/// sends its request at once, so a silent connection delays nobody.
+const MAX_CONNECTIONS: usize = 64;
 const MAX_REQUEST_BYTES: usize = 64 * 1024;
 /// In the path: 12 bytes in base64.
 const ISSUER_HASH_LENGTH: usize = 16;
@@ -225,17 +227,20 @@ impl Authorizing for RedirectReceiver {
                 Some(opener) => opener.open(url),
                 None => Box::pin(open_browser(url, redirect)),
             };
-            let (mut is_open, mut answering) = (false, JoinSet::new());
+            let (mut is_open, mut answering, mut latest) = (false, JoinSet::new(), VecDeque::new());
             loop {
                 tokio::select! {
                     outcome = &mut opening, if !is_open => {
                         outcome?;
                         is_open = true;
                     }
-                    accepted = listeners.accept(), if answering.len() < MAX_REQUESTS => {
+                    accepted = listeners.accept() => {
                         let stream = accepted.map_err(|error| AuthError(format!("Could not receive the redirect: {error}")))?;
                         let answered = answer(stream, Arc::clone(&expected));
-                        answering.spawn(tokio::time::timeout(REQUEST_TIMEOUT, answered));
+                        latest.push_back(answering.spawn(tokio::time::timeout(REQUEST_TIMEOUT, answered)));
+                        if latest.len() > MAX_CONNECTIONS {
+                            latest.pop_front().iter().for_each(AbortHandle::abort);
+                        }
                     }
                     // Browsers open speculative connections and request icons, and other pages may
                     // guess the port.
@@ -344,7 +349,7 @@ mod tests {
         let visit = tokio::spawn(authorizing.visit(PAGE_URL.to_owned()));
         // Connections without a request must not delay others.
         let mut silent = Vec::new();
-        for _ in 0..3 {
+        for _ in 0..3 * MAX_CONNECTIONS {
             silent.push(TcpStream::connect(&address).await.unwrap());
         }
         let begun = std::time::Instant::now();
