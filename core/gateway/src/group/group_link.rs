@@ -66,6 +66,10 @@ impl Connector for GroupConnector {
         self.0.all().iter().any(|member| member.leads_to(client))
     }
 
+    fn server_of(&self, tool: &str) -> Option<String> {
+        self.0.server_of(tool)
+    }
+
     fn has_sessions(&self) -> bool {
         false
     }

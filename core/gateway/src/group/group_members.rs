@@ -210,6 +210,11 @@ impl GroupMembers {
         })
     }
 
+    /// The name of the server that has a tool.
+    pub(super) fn server_of(&self, tool: &str) -> Option<String> {
+        Some(self.of_prefix(names::split(tool)?.0)?.name.clone())
+    }
+
     fn of_prefix(&self, prefix: &str) -> Option<Arc<GroupMember>> {
         self.table.lock().as_ref()?.get(prefix).cloned()
     }

@@ -243,7 +243,7 @@ impl ClientInner {
     /// Keeps the facts about listed tools, and leaves out those with invalid annotations.
     pub(super) fn read_tools(&self, revision: Option<Revision>, result: RawJson) -> RawJson {
         let facts = ToolFacts {
-            server: self.label.get(),
+            server_of: &|tool| self.label.of_tool(&*self.connector, tool),
             headers: self.mirrors(revision),
             output: self.options.validate_results,
             support: revision.is_some_and(|revision| revision.supports(RevisionFeature::CoreTasks)),

@@ -89,6 +89,12 @@ pub trait Connector: Send + Sync + 'static {
     fn server_address(&self) -> Option<(String, Option<u16>)> {
         None
     }
+    /// The name of the server that has a tool, if it leads to several.
+    #[doc(hidden)]
+    fn server_of(&self, tool: &str) -> Option<String> {
+        let _ = tool;
+        None
+    }
     /// The URL or command of the server for the log, without secrets.
     #[doc(hidden)]
     fn display(&self) -> Option<String> {

@@ -241,9 +241,13 @@ fn verdict(how: &str, row: &Row, outcome: Result<Value, ClientError>, log: &Warn
             let is_silent = log.0.lock().unwrap().is_empty();
             // Such a schema is compiled on another thread, where nothing keeps the log.
             let has_pattern = row.tools.as_ref().is_some_and(|tools| tools.contains("pattern"));
-            // Alone, a server has only the name that it sends. The client of a group or gateway
-            // checks results, too, and names itself.
-            let is_unnamed = if how == "alone" { row.opens() } else { row.tools.is_some() };
+            // Alone, a server has only the name that it sends. The client of a gateway checks
+            // results, too, and knows only the gateway.
+            let is_unnamed = match how {
+                "alone" => row.opens(),
+                "in a group" => false,
+                _ => row.tools.is_some(),
+            };
             let named = (!is_unnamed).then(|| " server=odd".to_owned());
             let warns: Vec<_> = row.warns.iter().cloned().chain(named).collect();
             let is_warned = if row.warns.is_empty() { is_silent } else { has_pattern || log.have(&warns) };

@@ -52,8 +52,8 @@ struct KnownTool {
 /// The facts to read from a list.
 #[derive(Clone, Copy)]
 pub(in crate::client) struct ToolFacts<'f> {
-    /// The server, for the log.
-    pub(in crate::client) server: Option<&'f str>,
+    /// The server that has a tool, for the log.
+    pub(in crate::client) server_of: &'f dyn Fn(&str) -> Option<String>,
     pub(in crate::client) headers: bool,
     pub(in crate::client) output: bool,
     pub(in crate::client) support: bool,
@@ -150,8 +150,11 @@ impl ToolTable {
         let headers = match header_parameters(&schema) {
             Ok(headers) => headers,
             Err(problem) => {
-                let (server, name, problem) =
-                    (facts.server, line(&tool.name, MAX_LENGTH), line(&problem.to_string(), MAX_LENGTH));
+                let (server, name, problem) = (
+                    (facts.server_of)(&tool.name),
+                    line(&tool.name, MAX_LENGTH),
+                    line(&problem.to_string(), MAX_LENGTH),
+                );
                 tracing::warn!(target: "trunkline::client::tools", server, tool = name, error = problem, "left out a tool with an invalid x-mcp-header");
                 return false;
             }
@@ -159,7 +162,7 @@ impl ToolTable {
         let has_room = |text: &&RawValue| self.bytes + text.get().len() <= MAX_BYTES;
         let output = tool.output_schema.filter(|_| facts.output).filter(has_room).map(|text| {
             self.bytes += text.get().len();
-            Arc::new(ResultSchema::of_tool(facts.server, &tool.name, text.to_owned(), facts.rules))
+            Arc::new(ResultSchema::of_tool((facts.server_of)(&tool.name), &tool.name, text.to_owned(), facts.rules))
         });
         let support = facts.support.then(|| {
             let execution = tool.execution.and_then(|execution| serde_json::from_str::<Value>(execution.get()).ok());
@@ -187,7 +190,7 @@ mod tests {
 
     fn of(headers: bool, output: bool) -> ToolFacts<'static> {
         ToolFacts {
-            server: Some("odd"),
+            server_of: &|_| Some("odd".to_owned()),
             headers,
             output,
             support: false,

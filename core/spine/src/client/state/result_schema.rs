@@ -87,13 +87,13 @@ impl ResultSchema {
 
     /// The output schema of a tool, compiled with the first result.
     pub(in crate::client) fn of_tool(
-        server: Option<&str>,
+        server: Option<String>,
         tool: &str,
         text: Box<RawValue>,
         rules: SchemaRules,
     ) -> Self {
         let names = (format!("the result of the tool {tool:?}"), "its output schema");
-        Self { server: server.map(str::to_owned), names, text, compiled: OnceLock::new(), rules }
+        Self { server, names, text, compiled: OnceLock::new(), rules }
     }
 
     pub(in crate::client) fn listed_bytes(&self) -> usize {

@@ -41,6 +41,12 @@ impl ServerLabel {
         self.configured.get().map(String::as_str)
     }
 
+    /// The name of the server that has a tool: in a group, that of the member.
+    pub(in crate::client) fn of_tool(&self, connector: &dyn Connector, tool: &str) -> Option<String> {
+        let member = connector.server_of(tool).map(|name| line(&name, MAX_CHARS));
+        member.or_else(|| self.get().map(str::to_owned))
+    }
+
     /// `None` only for a transport of the program, before the server has sent its name.
     pub(in crate::client) fn get(&self) -> Option<&str> {
         self.configured.get().or(self.sent.get()).or(self.address.as_ref()).map(String::as_str)
