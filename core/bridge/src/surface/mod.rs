@@ -133,7 +133,10 @@ impl Models {
                 "Options of a request whose result the client may cache.",
                 is_of_cache,
             ),
-            self.options_named::<AuthConfig>("AuthOptions", "`AuthorizationOptions` and `JwtOptions`"),
+            self.options_named::<AuthConfig>(
+                "AuthOptions",
+                "`AuthorizationOptions`, `JwtOptions` and `StaticTokenOptions`",
+            ),
             #[cfg(feature = "child-process")]
             self.options_named::<trunkline::ChildCommand>("ChildOptions", "`ChildCommand`"),
             self.options_named::<HttpEndpoint>("EndpointOptions", "`HttpEndpoint`"),

@@ -48,7 +48,8 @@ pub(super) struct Terms {
     pub(super) resource: Url,
     /// The endpoint's URL as clients see it, if a proxy changes it.
     pub(super) public_url: Option<Url>,
-    pub(super) metadata: Metadata,
+    /// What clients without a token learn; `None` if there is no authorization server to name.
+    pub(super) metadata: Option<Metadata>,
     pub(super) required: Vec<String>,
     pub(super) hierarchy: Hierarchy,
     pub(super) schemes: Vec<Scheme>,
@@ -78,7 +79,7 @@ impl Authorization {
     /// Returns the metadata document if the request asks for it. `endpoint` is the path of the
     /// endpoint, if known.
     pub(crate) fn metadata(&self, path: &str, endpoint: Option<&str>) -> Option<Bytes> {
-        self.terms.metadata.at(path, endpoint)
+        self.terms.metadata.as_ref()?.at(path, endpoint)
     }
 
     /// Reads the credentials of a request. `now` is a Unix timestamp in seconds.
@@ -200,7 +201,7 @@ impl Authorization {
 
     /// Returns whether a web framework has stripped a prefix from the path of a request.
     pub(crate) fn is_below(&self, path: &str) -> bool {
-        self.terms.metadata.is_below(path)
+        self.terms.metadata.as_ref().is_some_and(|metadata| metadata.is_below(path))
     }
 
     /// The values of `WWW-Authenticate` for a refusal. `below` tells whether the endpoint is
@@ -208,7 +209,7 @@ impl Authorization {
     pub(crate) fn challenges(&self, refused: &AuthorizationRefused, below: bool) -> Vec<String> {
         let terms = &*self.terms;
         let challenger = Challenger {
-            metadata_url: if below { &terms.metadata.url_below } else { &terms.metadata.url },
+            metadata_url: terms.metadata.as_ref().map(|it| if below { &*it.url_below } else { &*it.url }),
             scopes: &terms.required,
             schemes: &terms.schemes,
             algorithms: &terms.dpop_algorithms,

@@ -42,7 +42,9 @@ trunkline_proto::options! {
         /// The public URL of the endpoint, for which tokens must be issued (its canonical URI, RFC
         /// 8707).
         @into resource: String => "resource" as Required = String::new(),
-        /// The authorization servers where clients get tokens. By default, the issuers.
+        /// The authorization servers where clients get tokens. By default, the issuers. A verifier
+        /// of your own, or static tokens, may do without: then the endpoint publishes no metadata,
+        /// and clients need their token beforehand.
         @each(String) authorization_servers: Vec<String> => "authorizationServers" = Vec::new(),
         /// Scopes that the metadata tells clients to request: those for basic use, not all that
         /// exist. By default, the required scopes.
@@ -177,6 +179,12 @@ impl AuthOptionError {
         Self { option, problem: problem.into() }
     }
 
+    /// What is wrong with the option, without its name.
+    #[doc(hidden)]
+    pub fn problem(&self) -> &str {
+        &self.problem
+    }
+
     /// The message with JSON names, which are in backticks within the problem.
     #[doc(hidden)]
     pub fn in_json(&self) -> String {
@@ -201,7 +209,14 @@ impl Authorization {
         check_scopes("requiredScopes", &options.required_scopes)?;
         let required = union(&options.required_scopes);
         let supported = if options.scopes.is_empty() { required.clone() } else { union(&options.scopes) };
-        let metadata = Metadata::new(&resource, &document(&options, &supported));
+        let metadata = match options.authorization_servers.is_empty() {
+            // A document without authorization servers would not be one of MCP (AUS-01).
+            true if !options.metadata.is_empty() => {
+                return Err(AuthOptionError::new("metadata", "is published only with `authorizationServers`"));
+            }
+            true => None,
+            false => Some(Metadata::new(&resource, &document(&options, &supported))),
+        };
         let hierarchy = Hierarchy(options.implies);
         check_scopes("implies", hierarchy.names())?;
         let nonces = nonces(options.dpop_nonce, options.dpop)?;
@@ -267,9 +282,6 @@ fn document(options: &AuthorizationOptions, scopes: &[String]) -> Value {
 
 fn check_servers(servers: &[String]) -> Result<(), AuthOptionError> {
     const OPTION: &str = "authorizationServers";
-    if servers.is_empty() {
-        return Err(AuthOptionError::new(OPTION, "must name at least one: clients get their tokens there"));
-    }
     if let Some(server) = servers.iter().find(|server| !Url::parse(server).is_ok_and(|url| is_safe(&url))) {
         let problem = format!("has {server:?}, which is not an https URL (http is for this machine only)");
         return Err(AuthOptionError::new(OPTION, problem));
@@ -359,7 +371,7 @@ mod tests {
             (of("urn:mcp"), "auth.resource"),
             (of("http://mcp.example/mcp"), "auth.resource"),
             (of("http://localhost.evil.example/mcp"), "auth.resource"),
-            (of("https://mcp.example"), "auth.authorizationServers"),
+            (of("https://mcp.example").with_metadata(Map::from_iter([("a".to_owned(), true.into())])), "auth.metadata"),
             (at("http://auth.example"), "auth.authorizationServers"),
             (at("auth.example"), "auth.authorizationServers"),
             (good().with_public_url("/mcp"), "auth.publicUrl"),

@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 
 /// The part that all challenges of a server have in common.
 pub(super) struct Challenger<'a> {
-    pub(super) metadata_url: &'a str,
+    /// Without authorization servers, there is none.
+    pub(super) metadata_url: Option<&'a str>,
     /// The scopes that the endpoint requires.
     pub(super) scopes: &'a [String],
     /// The accepted schemes, in order of preference.
@@ -42,7 +43,9 @@ impl Challenger<'_> {
         if !scopes.is_empty() {
             parameters.push(("scope", scopes.join(" ")));
         }
-        parameters.push(("resource_metadata", self.metadata_url.to_owned()));
+        if let Some(url) = self.metadata_url {
+            parameters.push(("resource_metadata", url.to_owned()));
+        }
         if scheme == Scheme::Dpop {
             let names: Vec<_> = self.algorithms.iter().map(|algorithm| algorithm.as_str()).collect();
             parameters.push(("algs", names.join(" ")));
@@ -74,7 +77,7 @@ mod tests {
 
     fn challenges(schemes: &[Scheme], refusal: &Refusal, used: Option<Scheme>) -> Vec<String> {
         let terms = Challenger {
-            metadata_url: "https://mcp.example/.well-known/oauth-protected-resource",
+            metadata_url: Some("https://mcp.example/.well-known/oauth-protected-resource"),
             scopes: &["read".to_owned()],
             schemes,
             algorithms: &[Algorithm::Es256, Algorithm::EdDsa],
@@ -88,6 +91,15 @@ mod tests {
     fn aus_02_and_aus_04_without_credentials_there_is_no_error() {
         let challenges = challenges(&[Scheme::Bearer], &Refusal::Missing, None);
         assert_eq!(challenges, [format!(r#"Bearer scope="read", {METADATA}"#)]);
+    }
+
+    #[test]
+    fn without_metadata_a_challenge_is_that_of_rfc_6750() {
+        let terms = Challenger { metadata_url: None, scopes: &[], schemes: &[Scheme::Bearer], algorithms: &[] };
+        assert_eq!(terms.challenges(&Refusal::Missing, None), ["Bearer"]);
+        let unknown = Refusal::InvalidToken("Unknown".into());
+        let challenges = terms.challenges(&unknown, Some(Scheme::Bearer));
+        assert_eq!(challenges, [r#"Bearer error="invalid_token", error_description="Unknown""#]);
     }
 
     #[test]

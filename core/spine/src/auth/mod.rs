@@ -27,6 +27,7 @@ mod presented;
 mod refusal;
 mod resource_url;
 mod scopes;
+mod static_tokens;
 mod verification;
 
 #[cfg(test)]
@@ -49,6 +50,7 @@ pub use identity::Identity;
 pub use jwt::{JwtOptions, JwtVerifier};
 pub use presented::Scheme;
 pub use refusal::Refusal;
+pub use static_tokens::{NewStaticToken, StaticTokenOptions};
 pub use verification::{TokenVerifier, Verification};
 
 pub(crate) use authorization::AuthorizationRefused;

@@ -113,7 +113,7 @@ impl Issuer {
 
 // ---- a server ----
 
-struct Fixture {
+pub(super) struct Fixture {
     listener: Listener,
     client: Client,
 }
@@ -147,7 +147,7 @@ impl Fixture {
         Self::with(HttpOptions::default().with_auth(authorization)).await
     }
 
-    async fn with(options: HttpOptions) -> Self {
+    pub(super) async fn with(options: HttpOptions) -> Self {
         Self::of(server(), options).await
     }
 
@@ -160,7 +160,13 @@ impl Fixture {
         self.listener.url().unwrap().replace("/mcp", path)
     }
 
-    async fn send(&self, method: Method, path: &str, headers: &[(&str, &str)], body: Option<&Value>) -> Response {
+    pub(super) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<&Value>,
+    ) -> Response {
         let request = self.client.request(method, self.url(path)).timeout(Duration::from_secs(20));
         let request = request.header("accept", "application/json, text/event-stream");
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
@@ -172,7 +178,7 @@ impl Fixture {
     }
 
     /// A modern call of a tool.
-    async fn call(&self, tool: &str, headers: &[(&str, &str)]) -> Response {
+    pub(super) async fn call(&self, tool: &str, headers: &[(&str, &str)]) -> Response {
         let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities": {}});
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
