@@ -19,6 +19,7 @@ use trunkline::{
     protocol::{
         RawJson, method,
         model::{Prompt, Resource, ResourceTemplate, ServerCapabilities, Tool, ToolAnnotations},
+        wildcard,
     },
 };
 
@@ -197,7 +198,7 @@ async fn fetch(connection: &Connection, kind: Kind, pattern: Option<&str>) -> Re
         let item: Value = serde_json::from_str(item.get()).unwrap_or_default();
         ["name", "uri", "uriTemplate"]
             .iter()
-            .any(|name| item[*name].as_str().is_some_and(|text| matches(pattern, text)))
+            .any(|name| item[*name].as_str().is_some_and(|text| wildcard::matches(pattern, text)))
     };
     let items = items.into_iter().filter(|item| is_wanted(item)).collect();
     Ok(Listed { kind, items })
@@ -248,24 +249,6 @@ fn hints(annotations: &ToolAnnotations) -> String {
     hints.into_iter().filter_map(|(holds, name)| holds.then_some(name)).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns whether a text matches a pattern, in which `*` is any text and `?` any character.
-fn matches(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
-    let (mut at, mut from, mut star) = (0, 0, None);
-    while from < text.len() {
-        match pattern.get(at) {
-            Some('*') => (star, at) = (Some((at, from)), at + 1),
-            Some(one) if *one == '?' || *one == text[from] => (at, from) = (at + 1, from + 1),
-            _ => match star {
-                // The star takes one more character.
-                Some((before, taken)) => (star, at, from) = (Some((before, taken + 1)), before + 1, taken + 1),
-                None => return false,
-            },
-        }
-    }
-    pattern[at..].iter().all(|one| *one == '*')
-}
-
 /// Prints the configured servers.
 fn configured(output: &Output) -> Exit {
     let all = known_servers::all();
@@ -301,25 +284,5 @@ fn target_of(known: &known_servers::KnownServer) -> String {
         Ok(ServerEntry::Url { url, .. }) => url.clone(),
         Ok(_) => "of an unknown kind".to_owned(),
         Err(error) => format!("invalid: {error}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pattern_matches_the_whole_name() {
-        for (pattern, text, does) in [
-            ("get*", "get-sum", true),
-            ("*sum", "get-sum", true),
-            ("g?t*m", "get-sum", true),
-            ("get", "get-sum", false),
-            ("*", "", true),
-            ("a*b*c", "aXbXbc", true),
-            ("a*b", "abc", false),
-        ] {
-            assert_eq!(matches(pattern, text), does, "{pattern} {text}");
-        }
     }
 }

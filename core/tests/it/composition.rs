@@ -4,6 +4,7 @@ mod groups;
 mod mounts;
 mod proxies;
 mod tasks;
+mod tool_filters;
 mod transparent;
 
 use std::{

@@ -34,8 +34,9 @@ impl ServerOfGroup {
         member: Arc<GroupMember>,
         group: &ClientGroup,
         server: WeakServer,
-        options: RemoteOptions,
+        mut options: RemoteOptions,
     ) -> Arc<Self> {
+        options.tools = options.tools.map(|filter| filter.of_member(&member.prefix));
         Arc::new_cyclic(|this| Self {
             this: Weak::clone(this),
             mount_point: MountPoint { server, prefix: member.prefix.clone() },
@@ -53,7 +54,7 @@ impl ServerOfGroup {
             if let Some(remote) = remote.as_ref().filter(|remote| remote.client.is(&client)) {
                 return Arc::clone(remote);
             }
-            let new = Remote::new(client, self.mount_point.clone(), self.options);
+            let new = Remote::new(client, self.mount_point.clone(), self.options.clone());
             (Arc::clone(&new), remote.replace(new))
         };
         remote

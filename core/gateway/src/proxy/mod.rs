@@ -10,11 +10,13 @@ mod parked;
 mod proxied_group;
 mod remote;
 mod shares;
+mod tool_filter;
 mod watching;
 
 use crate::group::ClientGroup;
 use proxied_group::ProxiedGroup;
 use remote::{Remote, RemoteOptions};
+use tool_filter::ToolFilter;
 use trunkline_core::{
     client::Client,
     server::{FeatureHandle, IntoProxy, Proxy, RegisterError, Server},
@@ -49,6 +51,12 @@ trunkline_proto::options! {
         /// `initialize`, `server/discover` and lists fail with the reason. For a proxy of one
         /// server without a prefix.
         transparent: bool => "transparent" = false,
+        /// The tools to offer, as patterns of names with `*` and `?`; others are neither listed nor
+        /// called. By default, all. For a group, these are the names of the group, such as
+        /// `github__get_*`; otherwise those of the server, without the prefix.
+        @each(String) allow_tools: Vec<String> => "allowTools" = Vec::new(),
+        /// Tools not to offer, in the same form, even if they are allowed.
+        @each(String) deny_tools: Vec<String> => "denyTools" = Vec::new(),
     }
     setters proxy_setters
 }
@@ -124,8 +132,11 @@ impl IntoProxy<ProxyDefinition> for &ClientGroup {
 
 impl Proxy for ProxyDefinition {
     fn add_to(self, server: &Server) -> Result<FeatureHandle<Server>, RegisterError> {
-        let Self { source, options: ProxyOptions { prefix, max_connections, shared, transparent } } = self;
+        let Self { source, options } = self;
+        let ProxyOptions { prefix, max_connections, shared, transparent, allow_tools, deny_tools } = options;
         let prefix = prefix.unwrap_or_default();
+        let tools = ToolFilter::new(allow_tools, deny_tools);
+        let options = RemoteOptions { max_connections, shared, transparent, tools };
         if transparent && (!prefix.is_empty() || matches!(source, ProxySource::Group(_))) {
             return Err(RegisterError(
                 "proxy: transparent is for the proxy of one server without a prefix, whose names stay unchanged"
@@ -134,10 +145,7 @@ impl Proxy for ProxyDefinition {
         }
         let client = match source {
             ProxySource::Client(client) => client,
-            ProxySource::Group(group) => {
-                let options = RemoteOptions { max_connections, shared, transparent };
-                return ProxiedGroup::show(group, server, &prefix, options);
-            }
+            ProxySource::Group(group) => return ProxiedGroup::show(group, server, &prefix, options),
         };
         let connector = client.connector();
         if !connector.has_sessions() {
@@ -149,7 +157,7 @@ impl Proxy for ProxyDefinition {
             ));
         }
         let mount_point = MountPoint { server: server.downgrade(), prefix: prefix.clone() };
-        let remote = Remote::new(client, mount_point, RemoteOptions { max_connections, shared, transparent });
+        let remote = Remote::new(client, mount_point, options);
         if remote.client.was_opened() {
             remote.begin();
         }

@@ -89,7 +89,8 @@ impl ProxiedGroup {
 
     fn mount(&self, member: &Arc<GroupMember>) -> Option<FeatureHandle<Server>> {
         let added = self.check(member).and_then(|()| {
-            let server = ServerOfGroup::new(Arc::clone(member), &self.group, self.server.downgrade(), self.options);
+            let options = self.options.clone();
+            let server = ServerOfGroup::new(Arc::clone(member), &self.group, self.server.downgrade(), options);
             self.server.mount_remote(&member.prefix, server).map_err(|error| error.to_string())
         });
         added

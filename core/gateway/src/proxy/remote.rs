@@ -8,6 +8,7 @@ use super::{
     forwarded_requests::{outcome_of, passed_params, state_of_server, with_own_tasks},
     parked::ParkedCalls,
     shares::{Shares, pass_progress},
+    tool_filter::ToolFilter,
     watching::{MountPoint, Watching},
 };
 use crate::group::PART_TIMEOUT;
@@ -38,12 +39,14 @@ use trunkline_proto::engine::OnBehalf;
 const PARKED_CALL_MEMBER: &str = "proxied-call";
 
 /// The options of a remote server.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct RemoteOptions {
     pub(super) max_connections: usize,
     /// True if all callers share the client's connection.
     pub(super) shared: bool,
     pub(super) transparent: bool,
+    /// The tools to offer, if not all.
+    pub(super) tools: Option<ToolFilter>,
 }
 
 /// A remote server.
@@ -114,6 +117,9 @@ impl Remote {
     /// Forwards a caller's request and returns its outcome.
     async fn outcome(self: &Arc<Self>, info: &CallInfo, input: &RawJson) -> Result<Outcome, RpcError> {
         let params = passed_params(input)?;
+        if let Some(filter) = self.options.tools.as_ref().filter(|_| info.method() == method::TOOLS_CALL) {
+            filter.check(&params)?;
+        }
         self.open_for(info).await?;
         let takes_input = matches!(info.method(), method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ);
         if takes_input && let Some(kept) = info.memoized(PARKED_CALL_MEMBER) {
@@ -137,7 +143,11 @@ impl Remote {
         match outcome {
             Ok(list) if info.method() == method::TOOLS_LIST => {
                 let era = self.offers().tasks.then(|| self.client.revision().era());
-                Outcome::Result(with_own_tasks(list, era))
+                let list = with_own_tasks(list, era);
+                match &self.options.tools {
+                    Some(filter) => filter.apply(&list).map_or_else(Outcome::Protocol, Outcome::Result),
+                    None => Outcome::Result(list),
+                }
             }
             outcome => outcome_of(self.client.server_label(), outcome, info.may_see_details()),
         }
@@ -322,7 +332,11 @@ impl RemoteServer for Remote {
     /// the tool requires it.
     fn tasks_of(&self, tool: &str) -> BoxedTask<ToolTasks> {
         let (client, tool) = (self.client.clone(), tool.to_owned());
+        let is_offered = self.options.tools.as_ref().is_none_or(|filter| filter.offers(&tool));
         Box::pin(async move {
+            if !is_offered {
+                return ToolTasks { support: TaskSupport::Forbidden, defers: false };
+            }
             if client.revision().era() == Era::Modern {
                 return ToolTasks { support: TaskSupport::Optional, defers: true };
             }

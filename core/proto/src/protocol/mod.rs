@@ -52,6 +52,8 @@ pub mod uri_template;
 pub mod vendor;
 #[doc(hidden)]
 pub mod well_typed;
+#[doc(hidden)]
+pub mod wildcard;
 
 pub use annotations::check_annotations;
 pub use error::RpcError;
