@@ -94,9 +94,14 @@ impl<'a> ConfigValue<'a> {
         placeholders::replace(self.text()?, self.variable).map_err(|problem| self.error(&problem))
     }
 
+    /// The items of a list.
+    pub(super) fn items(&self) -> Result<impl Iterator<Item = Self>, ConfigError> {
+        let items = self.value.as_array().ok_or_else(|| self.error("must be a list of strings"))?;
+        Ok(items.iter().enumerate().map(|(index, item)| self.part(&index.to_string(), item)))
+    }
+
     /// The strings of a list, with their placeholders replaced.
     pub(super) fn texts(&self) -> Result<Vec<String>, ConfigError> {
-        let items = self.value.as_array().ok_or_else(|| self.error("must be a list of strings"))?;
-        items.iter().enumerate().map(|(index, item)| self.part(&index.to_string(), item).replaced()).collect()
+        self.items()?.map(|item| item.replaced()).collect()
     }
 }

@@ -20,10 +20,10 @@ use config_error::ConfigValue;
 use indexmap::IndexMap;
 use serde_json::Value;
 
-/// Names of the object of servers: the usual one and VS Code's.
-const SERVERS: [&str; 2] = ["mcpServers", "servers"];
-/// A flag that several hosts write into entries.
-const DISABLED: &str = "disabled";
+/// Names of the object of servers: the usual one, and those of VS Code, Zed, Codex and opencode.
+const SERVERS: [&str; 5] = ["mcpServers", "servers", "context_servers", "mcp_servers", NESTING];
+/// opencode has the servers in this object, or in an object `servers` inside of it.
+const NESTING: &str = "mcp";
 
 /// The servers of a configuration by name, in file order.
 ///
@@ -50,7 +50,8 @@ impl ServersConfig {
     /// variables.
     ///
     /// An invalid entry does not affect the others; [`ServersConfig::servers`] returns its error.
-    /// Servers that are `"disabled": true` are left out, and unknown members are ignored.
+    /// Servers that are `"disabled": true` or `"enabled": false` are left out, and unknown members
+    /// are ignored.
     ///
     /// # Errors
     /// If the object of servers is missing.
@@ -59,7 +60,10 @@ impl ServersConfig {
         root.object()?;
         let servers = SERVERS.iter().find_map(|name| root.member(name));
         let servers = servers.ok_or_else(|| root.error("has no object \"mcpServers\""))?;
-        let entries = servers.members()?.filter(|(_, entry)| entry.value[DISABLED] != true).map(|(name, entry)| {
+        let nested = root.member(NESTING).and_then(|nesting| nesting.member("servers"));
+        let servers = if root.value.get(NESTING) == Some(servers.value) { nested.unwrap_or(servers) } else { servers };
+        let is_enabled = |entry: &Value| entry["disabled"] != true && entry["enabled"] != false;
+        let entries = servers.members()?.filter(|(_, entry)| is_enabled(entry.value)).map(|(name, entry)| {
             let entry = ServerEntry::read(&entry);
             (name.clone(), if name.is_empty() { Err(servers.error("has a server without a name")) } else { entry })
         });

@@ -8,20 +8,27 @@ pub(crate) const HOME: &str = "userHome";
 /// Variables that hosts define and the environment does not.
 const HOST_VARIABLES: [&str; 3] = ["workspaceFolder", "workspaceFolderBasename", "pathSeparator"];
 
-/// Replaces `${NAME}`, `${NAME:-default}` and `${env:NAME}`, and other names that `variable` knows,
-/// such as `${input:key}`. A dollar sign without a brace is literal.
+/// Replaces `${NAME}`, `${NAME:-default}`, `${env:NAME}` and opencode's `{env:NAME}`, and other names
+/// that `variable` knows, such as `${input:key}`. A dollar sign without a brace is literal.
 pub(super) fn replace(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut replaced = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(start) = rest.find("${") {
+    while let Some((start, opening)) = next(rest) {
         replaced.push_str(&rest[..start]);
-        let inside = &rest[start + 2..];
-        let end = inside.find('}').ok_or("has \"${\" without \"}\"")?;
+        let inside = &rest[start + opening..];
+        let end = inside.find('}').ok_or_else(|| format!("has {:?} without \"}}\"", &rest[start..start + 2]))?;
         replaced.push_str(&value(&inside[..end], variable)?);
         rest = &inside[end + 1..];
     }
     replaced.push_str(rest);
     Ok(replaced)
+}
+
+/// Where the next placeholder starts, and the bytes before its name.
+fn next(text: &str) -> Option<(usize, usize)> {
+    let usual = text.find("${").map(|start| (start, 2));
+    let without_dollar = text.find("{env:").map(|start| (start, 1));
+    usual.into_iter().chain(without_dollar).min()
 }
 
 fn value(placeholder: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
@@ -58,6 +65,7 @@ mod tests {
             ("plain $5 {x}", "plain $5 {x}"),
             ("${HOME}/notes", "/home/ada/notes"),
             ("${env:HOME}:${HOME}", "/home/ada:/home/ada"),
+            ("Bearer {env:HOME}${HOME}", "Bearer /home/ada/home/ada"),
             ("${NONE:-a:-b}", "a:-b"),
             ("${input:api key}", "k"),
             ("${input:x:-d}", "d"),
@@ -80,7 +88,8 @@ mod tests {
             ("${input:key}", "${input:key}: give its value in the option `variables`, under \"input:key\""),
             ("${workspaceFolder}/a", "option `variables`"),
             ("${}", "${}"),
-            ("${HOME", "without"),
+            ("${HOME", "has \"${\" without"),
+            ("{env:HOME", "without"),
         ] {
             let error = replaced(text).unwrap_err();
             assert!(error.contains(problem), "{text}: {error}");

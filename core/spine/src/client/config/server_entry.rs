@@ -63,11 +63,16 @@ pub(super) const AUTH: &str = "auth";
 /// The same in Claude Code's format.
 pub(super) const OAUTH: &str = "oauth";
 /// The supported members.
-const MEMBERS: [&str; 14] = [
+const MEMBERS: [&str; 23] = [
     "type",
     "command",
+    "cmd",
     "args",
     "env",
+    "environment",
+    "envs",
+    "env_keys",
+    VARIABLES,
     "cwd",
     "inheritEnv",
     "stderr",
@@ -75,23 +80,41 @@ const MEMBERS: [&str; 14] = [
     "url",
     "serverUrl",
     "httpUrl",
+    "uri",
     "headers",
+    "http_headers",
+    HEADER_VARIABLES,
+    TOKEN_VARIABLE,
     AUTH,
     OAUTH,
 ];
-/// Names of the URL: the usual one, Windsurf's and the Gemini CLI's.
-const URLS: [&str; 3] = ["url", "serverUrl", "httpUrl"];
+/// Names of the program: the usual one and goose's.
+const COMMANDS: [&str; 2] = ["command", "cmd"];
+/// Names of the variables of its process: the usual one, opencode's and goose's.
+const ENVIRONMENTS: [&str; 3] = ["env", "environment", "envs"];
+/// Codex: names of variables that the process inherits.
+const VARIABLES: &str = "env_vars";
+/// Names of the URL: the usual one, Windsurf's, the Gemini CLI's and goose's.
+const URLS: [&str; 4] = ["url", "serverUrl", "httpUrl", "uri"];
+/// Names of the headers: the usual one and Codex's.
+const HEADERS: [&str; 2] = ["headers", "http_headers"];
+/// Codex: variables that have the values of headers.
+const HEADER_VARIABLES: &str = "env_http_headers";
+/// Codex: the variable that has an access token.
+const TOKEN_VARIABLE: &str = "bearer_token_env_var";
 /// The destinations of a program's standard error.
 pub(super) const DESTINATIONS: [&str; 3] = ["inherit", "keep", "discard"];
-/// The values of `type` that are allowed with a URL.
-const HTTP_TYPES: [&str; 4] = ["http", "streamable-http", "streamableHttp", HTTP_SSE];
+/// The values of `type` that are allowed with a URL. opencode has `remote`, goose has underscores.
+const HTTP_TYPES: [&str; 6] = ["http", "streamable-http", "streamableHttp", "streamable_http", "remote", HTTP_SSE];
 const HTTP_SSE: &str = "sse";
-const STDIO: &str = "stdio";
+/// The values of `type` that are allowed with a command: the usual one and opencode's.
+const STDIO_TYPES: [&str; 2] = ["stdio", "local"];
 
 impl ServerEntry {
     pub(super) fn read(entry: &ConfigValue<'_>) -> Result<Self, ConfigError> {
         let kind = entry.member("type").map(|kind| kind.text()).transpose()?;
-        if let Some(kind) = kind.filter(|kind| *kind != STDIO && !HTTP_TYPES.contains(kind)) {
+        let is_stdio = kind.map(|kind| STDIO_TYPES.contains(&kind));
+        if let Some(kind) = kind.filter(|kind| is_stdio == Some(false) && !HTTP_TYPES.contains(kind)) {
             let known = "stdio, http, streamable-http and sse";
             return Err(entry.error_in("type", &format!("{kind:?} is unknown; the types are {known}")));
         }
@@ -101,22 +124,23 @@ impl ServerEntry {
         if let (Some((one, _)), Some((other, _))) = (&url, urls.next()) {
             return Err(entry.error(&format!("has both \"{one}\" and \"{other}\": keep one of them")));
         }
-        match (entry.member("command").is_some(), url) {
+        let program = COMMANDS.into_iter().find(|name| entry.member(name).is_some());
+        match (program.is_some(), url) {
             (true, Some(_)) => Err(entry.error("has both \"command\" and \"url\": keep one of them")),
             (false, None) => Err(entry.error("needs either \"command\", a program to start, or \"url\"")),
             (true, None) if entry.given(AUTH).or(entry.given(OAUTH)).is_some() => {
                 Err(entry.error("has \"auth\" or \"oauth\", which are for a server with a \"url\""))
             }
-            (true, None) if kind.is_some_and(|kind| kind != STDIO) => {
+            (true, None) if is_stdio == Some(false) => {
                 Err(entry.error_in("type", "a server with a \"command\" has the type \"stdio\""))
             }
-            (false, Some(_)) if kind == Some(STDIO) => {
+            (false, Some(_)) if is_stdio == Some(true) => {
                 Err(entry.error_in("type", "a server of the type \"stdio\" has a \"command\", not a \"url\""))
             }
-            (true, None) => command(entry),
+            (true, None) => command(entry, program.unwrap_or(COMMANDS[0])),
             (false, Some((name, _))) => Ok(Self::Url {
                 url: text(entry, name)?.unwrap_or_default(),
-                headers: map(entry, "headers")?,
+                headers: headers(entry)?,
                 http_sse: kind == Some(HTTP_SSE),
                 auth: auth::read(entry)?,
             }),
@@ -163,11 +187,16 @@ fn check_names(entry: &ConfigValue<'_>) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// A program to start.
-fn command(entry: &ConfigValue<'_>) -> Result<ServerEntry, ConfigError> {
-    let mut command = vec![text(entry, "command")?.unwrap_or_default()];
-    if command[0].is_empty() {
-        return Err(entry.error_in("command", "is empty; it must name the program to start"));
+/// A program to start, which is in the member `name`.
+fn command(entry: &ConfigValue<'_>, name: &str) -> Result<ServerEntry, ConfigError> {
+    // opencode has the arguments in the same list.
+    let listed = entry.given(name).filter(|given| given.value.is_array());
+    let mut command = match listed {
+        Some(words) => words.texts()?,
+        None => vec![text(entry, name)?.unwrap_or_default()],
+    };
+    if command.first().is_none_or(String::is_empty) {
+        return Err(entry.error_in(name, "is empty; it must name the program to start"));
     }
     command.extend(entry.given("args").map(|args| args.texts()).transpose()?.unwrap_or_default());
     let cwd = text(entry, "cwd")?.map(|folder| in_home(entry, folder));
@@ -175,7 +204,7 @@ fn command(entry: &ConfigValue<'_>) -> Result<ServerEntry, ConfigError> {
     if stderr.as_deref().is_some_and(|word| !DESTINATIONS.contains(&word)) {
         return Err(entry.error_in("stderr", &format!("must be one of {}", DESTINATIONS.join(", "))));
     }
-    let (stderr_file, env) = (text(entry, "stderrFile")?, map(entry, "env")?);
+    let (stderr_file, env) = (text(entry, "stderrFile")?, variables(entry)?);
     let boolean = |given: ConfigValue<'_>| given.value.as_bool().ok_or_else(|| given.error("must be true or false"));
     let inherit_env = entry.given("inheritEnv").map(boolean).transpose()?;
     Ok(ServerEntry::Command { command, env, cwd, inherit_env, stderr, stderr_file })
@@ -187,11 +216,46 @@ fn in_home(entry: &ConfigValue<'_>, folder: String) -> String {
     rest.and_then(|rest| Some((entry.variable)(placeholders::HOME)? + rest)).unwrap_or(folder)
 }
 
+/// The variables of a program.
+fn variables(entry: &ConfigValue<'_>) -> Result<BTreeMap<String, String>, ConfigError> {
+    let mut all = maps(entry, &ENVIRONMENTS)?;
+    if let Some(inherited) = entry.given(VARIABLES) {
+        for item in inherited.items()? {
+            let named = item.given("name").unwrap_or(item);
+            let name = named.text()?;
+            all.extend((entry.variable)(name).map(|value| (name.to_owned(), value)));
+        }
+    }
+    Ok(all)
+}
+
+/// The headers of each request.
+fn headers(entry: &ConfigValue<'_>) -> Result<BTreeMap<String, String>, ConfigError> {
+    let mut all = maps(entry, &HEADERS)?;
+    if let Some(named) = entry.given(HEADER_VARIABLES) {
+        for (header, name) in named.members()? {
+            all.extend((entry.variable)(name.text()?).map(|value| (header.clone(), value)));
+        }
+    }
+    if let Some(name) = entry.given(TOKEN_VARIABLE) {
+        let token = placeholders::replace(&format!("${{{}}}", name.text()?), entry.variable);
+        let token = token.map_err(|problem| name.error(&problem))?;
+        all.insert("Authorization".to_owned(), format!("Bearer {token}"));
+    }
+    Ok(all)
+}
+
 fn text(entry: &ConfigValue<'_>, name: &str) -> Result<Option<String>, ConfigError> {
     entry.given(name).map(|member| member.replaced()).transpose()
 }
 
-fn map(entry: &ConfigValue<'_>, name: &str) -> Result<BTreeMap<String, String>, ConfigError> {
-    let Some(member) = entry.given(name) else { return Ok(BTreeMap::new()) };
-    member.members()?.map(|(key, value)| Ok((key.clone(), value.replaced()?))).collect()
+/// The strings of these objects.
+fn maps(entry: &ConfigValue<'_>, names: &[&str]) -> Result<BTreeMap<String, String>, ConfigError> {
+    let mut all = BTreeMap::new();
+    for member in names.iter().filter_map(|name| entry.given(name)) {
+        for (key, value) in member.members()? {
+            all.insert(key.clone(), value.replaced()?);
+        }
+    }
+    Ok(all)
 }

@@ -65,6 +65,59 @@ fn entries_of_the_usual_hosts_are_read() {
 }
 
 #[test]
+fn the_entries_of_codex_opencode_zed_and_goose_are_read() {
+    let command = |command: &[&str], env: &[(&str, &str)]| ServerEntry::Command {
+        command: command.iter().map(|word| (*word).to_owned()).collect(),
+        env: env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        cwd: None,
+        inherit_env: None,
+        stderr: None,
+        stderr_file: None,
+    };
+    let url = |headers: &[(&str, &str)]| ServerEntry::Url {
+        url: "https://x.example/mcp".to_owned(),
+        headers: headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        http_sse: false,
+        auth: None,
+    };
+    let x = "https://x.example/mcp";
+    for (config, expected) in [
+        (
+            json!({"mcp_servers": {"a": {"command": "a", "args": ["b"], "env": {"X": "1"}, "env_vars": ["KEY", "NONE", {"name": "KEY"}]}}}),
+            command(&["a", "b"], &[("KEY", "secret"), ("X", "1")]),
+        ),
+        (
+            json!({"mcp_servers": {"a": {"url": x, "bearer_token_env_var": "KEY", "http_headers": {"A": "b"}, "env_http_headers": {"C": "KEY", "D": "NONE"}}}}),
+            url(&[("A", "b"), ("Authorization", "Bearer secret"), ("C", "secret")]),
+        ),
+        (
+            json!({"mcp": {"a": {"type": "local", "command": ["a", "b"], "environment": {"X": "{env:KEY}"}, "enabled": true}}}),
+            command(&["a", "b"], &[("X", "secret")]),
+        ),
+        (json!({"mcp": {"servers": {"a": {"type": "remote", "url": x}}}}), url(&[])),
+        (json!({"context_servers": {"a": {"source": "custom", "command": "a", "args": []}}}), command(&["a"], &[])),
+        (
+            json!({"mcpServers": {"a": {"type": "stdio", "cmd": "a", "args": ["b"], "envs": {"X": "1"}, "env_keys": []}}}),
+            command(&["a", "b"], &[("X", "1")]),
+        ),
+        (json!({"mcpServers": {"a": {"type": "streamable_http", "uri": x}}}), url(&[])),
+    ] {
+        let read = read(config.clone()).unwrap();
+        assert_eq!(read.servers().next().unwrap().1.unwrap(), &expected, "{config}");
+    }
+    assert_eq!(read(json!({"mcp": {"a": {"command": ["a"], "enabled": false}}})).unwrap().servers().len(), 0);
+    for (entry, expected) in [
+        (json!({"command": []}), "/mcpServers/a~1b/command: is empty"),
+        (json!({"command": ["a", 1]}), "/mcpServers/a~1b/command/1: must be a string"),
+        (json!({"url": "x", "bearer_token_env_var": "NONE"}), "needs the environment variable NONE"),
+        (json!({"command": "a", "env_vars": [5]}), "/mcpServers/a~1b/env_vars/0: must be a string"),
+    ] {
+        let error = error_of(entry.clone());
+        assert!(error.contains(expected), "{entry}: {error}");
+    }
+}
+
+#[test]
 fn other_names_of_urls_and_the_home_of_the_user_are_read() {
     let variable = |name: &str| (name == "userHome").then(|| "/home/ada".to_owned());
     let entry = |entry: Value| ServersConfig::read_one(&entry, "mcp.json", &variable).unwrap();
@@ -85,7 +138,7 @@ fn an_entry_with_an_error_names_the_file_the_place_and_the_problem() {
         (json!("npx"), "mcp.json at /mcpServers/a~1b: must be an object, not a string"),
         (json!({}), "mcp.json at /mcpServers/a~1b: needs either"),
         (json!({"command": "x", "url": "y"}), "/mcpServers/a~1b: has both"),
-        (json!({"command": ["x"]}), "/mcpServers/a~1b/command: must be a string, not a list"),
+        (json!({"command": {"path": "x"}}), "/mcpServers/a~1b/command: must be a string, not an object"),
         (json!({"command": ""}), "/mcpServers/a~1b/command: is empty"),
         (json!({"command": "x", "args": "y"}), "/mcpServers/a~1b/args: must be a list"),
         (json!({"command": "x", "args": ["y", 5]}), "/mcpServers/a~1b/args/1: must be a string, not a number"),
