@@ -1,78 +1,141 @@
-//! The servers that the configuration files of hosts name: of this folder, and of the user.
+//! The servers that the files of hosts name: of the current folder, and of the user.
 
+use crate::{
+    edit,
+    hosts::{self, Machine, Shape},
+};
+use serde_json::{Value, json};
 use std::{
-    env,
+    fs,
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 use trunkline::client::{ConfigError, ServerEntry, ServersConfig};
 
+/// More than any file of a host has; Claude Code keeps its history in the same file.
+const MAX_BYTES: u64 = 64 << 20;
+/// Members that say how a server is reached.
+const REACHED: [&str; 6] = ["command", "cmd", "url", "serverUrl", "httpUrl", "uri"];
+
 /// A configured server.
 pub(crate) struct KnownServer {
     pub(crate) name: String,
-    /// The host whose file it is.
-    pub(crate) host: &'static str,
+    /// The host whose file it is, and `project` or `project-…` for a file of the current folder.
+    pub(crate) host: String,
     pub(crate) file: PathBuf,
     pub(crate) entry: Result<ServerEntry, ConfigError>,
+    /// The entry as it is written.
+    pub(crate) raw: Value,
+    pub(crate) is_enabled: bool,
 }
 
-/// Files of the current folder.
-const PROJECT: [(&str, &str); 4] = [
-    ("project", ".mcp.json"),
-    ("project-vscode", ".vscode/mcp.json"),
-    ("project-cursor", ".cursor/mcp.json"),
-    ("project-gemini", ".gemini/settings.json"),
-];
+impl KnownServer {
+    /// The entry with its placeholders as `${NAME}`, so that no value of the environment is in it.
+    pub(crate) fn with_placeholders(&self) -> Result<ServerEntry, ConfigError> {
+        let config = enabled(json!({ "mcpServers": { &*self.name: self.raw } }));
+        ServersConfig::read_one(&config, &self.file.display().to_string(), &placeholder)
+    }
+}
 
-/// Files of the user's folder, the same on every system.
-const USER: [(&str, &str); 4] = [
-    ("claude-code", ".claude.json"),
-    ("cursor", ".cursor/mcp.json"),
-    ("gemini", ".gemini/settings.json"),
-    ("windsurf", ".codeium/windsurf/mcp_config.json"),
-];
+/// Reads a configuration, with its placeholders as `${NAME}`.
+pub(crate) fn with_placeholders(config: &Value, source: &str) -> Result<ServersConfig, ConfigError> {
+    ServersConfig::read(&enabled(config.clone()), source, &placeholder)
+}
 
-/// Files of the folder for settings of applications.
-const APPLICATION: [(&str, &str); 2] =
-    [("claude-desktop", "Claude/claude_desktop_config.json"), ("vscode", "Code/User/mcp.json")];
+fn placeholder(name: &str) -> Option<String> {
+    match name {
+        "userHome" => variable(name),
+        _ => Some(format!("${{{name}}}")),
+    }
+}
 
-/// All configured servers, those of the current folder first. Files that are missing or not
-/// readable count as empty: they belong to other programs.
+/// The same servers, none of which is switched off.
+fn enabled(mut config: Value) -> Value {
+    let servers = config.as_object_mut().into_iter().flat_map(|config| config.values_mut());
+    for entry in servers.filter_map(Value::as_object_mut).flat_map(|servers| servers.values_mut()) {
+        if let Some(entry) = entry.as_object_mut() {
+            entry.retain(|name, _| name != "disabled" && name != "enabled");
+        }
+    }
+    config
+}
+
+/// A file that no server could be read from.
+pub(crate) struct Unreadable {
+    pub(crate) file: hosts::File,
+    pub(crate) problem: String,
+}
+
+/// All configured servers that are switched on, those of the current folder first. Files that are
+/// missing or not readable count as empty: they belong to other programs.
 pub(crate) fn all() -> Vec<KnownServer> {
-    files().into_iter().flat_map(|(host, file)| servers_of(host, &file)).collect()
+    everything().0.into_iter().filter(|known| known.is_enabled).collect()
 }
 
-fn servers_of(host: &'static str, file: &Path) -> Vec<KnownServer> {
-    let Ok(config) = ServersConfig::from_file(file) else { return Vec::new() };
-    let known = config.into_iter().map(|(name, entry)| KnownServer { name, host, file: file.to_owned(), entry });
-    known.collect()
+/// All configured servers, and the files that could not be read.
+pub(crate) fn everything() -> (Vec<KnownServer>, Vec<Unreadable>) {
+    let (mut known, mut unreadable) = (Vec::new(), Vec::new());
+    for file in Machine::this().all_files() {
+        match servers_of(&file) {
+            Ok(servers) => known.extend(servers),
+            Err(problem) => unreadable.push(Unreadable { file, problem }),
+        }
+    }
+    (known, unreadable)
 }
 
-/// The files that may exist.
-pub(crate) fn files() -> Vec<(&'static str, PathBuf)> {
-    let home = home();
-    let under = |folder: Option<PathBuf>, files: &[(&'static str, &str)]| {
-        let path = |(host, file): &(&'static str, &str)| Some((*host, folder.as_ref()?.join(file)));
-        files.iter().filter_map(path).collect::<Vec<_>>()
+/// The files that may exist, with the names of their hosts.
+pub(crate) fn files() -> Vec<(String, PathBuf)> {
+    Machine::this().all_files().into_iter().map(|file| (file.label(), file.path)).collect()
+}
+
+/// The servers of a file; none if it does not exist.
+fn servers_of(file: &hosts::File) -> Result<Vec<KnownServer>, String> {
+    let Some(text) = text_of(&file.path).map_err(|error| format!("cannot be read: {error}"))? else {
+        return Ok(Vec::new());
     };
-    let mut all = under(Some(PathBuf::new()), &PROJECT);
-    all.extend(under(home.clone(), &USER));
-    all.extend(under(settings(home), &APPLICATION));
-    all
+    let value = edit::read(file.host.format, &text).map_err(|problem| problem.to_string())?;
+    let place = edit::Place { format: file.host.format, key: file.host.key };
+    let servers = place.servers(&value).into_iter().flatten();
+    Ok(servers.filter(|(_, raw)| is_server(file, raw)).map(|(name, raw)| known(file, name, raw)).collect())
 }
 
-fn home() -> Option<PathBuf> {
-    let name = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
-    env::var_os(name).filter(|home| !home.is_empty()).map(PathBuf::from)
+/// Returns whether an entry is a server, and no extension that the host itself brings.
+fn is_server(file: &hosts::File, raw: &Value) -> bool {
+    let has_others = file.host.shape == Shape::Goose || file.host.name == "zed";
+    !has_others || REACHED.iter().any(|member| raw.get(member).is_some())
 }
 
-/// The folder for settings of applications.
-fn settings(home: Option<PathBuf>) -> Option<PathBuf> {
-    if cfg!(windows) {
-        return env::var_os("APPDATA").map(PathBuf::from);
+fn known(file: &hosts::File, name: &str, raw: &Value) -> KnownServer {
+    let source = file.path.display().to_string();
+    let config = enabled(json!({ "mcpServers": { name: raw } }));
+    KnownServer {
+        name: name.to_owned(),
+        host: file.label(),
+        file: file.path.clone(),
+        entry: ServersConfig::read_one(&config, &source, &variable),
+        raw: raw.clone(),
+        is_enabled: raw["disabled"] != true && raw["enabled"] != false,
     }
-    if cfg!(target_os = "macos") {
-        return home.map(|home| home.join("Library/Application Support"));
+}
+
+fn variable(name: &str) -> Option<String> {
+    match name {
+        "userHome" => Machine::this().home().map(|home| home.to_string_lossy().into_owned()),
+        _ => std::env::var(name).ok(),
     }
-    let given = env::var_os("XDG_CONFIG_HOME").filter(|folder| !folder.is_empty()).map(PathBuf::from);
-    given.or_else(|| home.map(|home| home.join(".config")))
+}
+
+/// The text of a file; `None` if it does not exist.
+pub(crate) fn text_of(path: &Path) -> io::Result<Option<String>> {
+    let about = match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        about => about?,
+    };
+    if !about.is_file() || about.len() > MAX_BYTES {
+        return Err(io::Error::other(format!("it is no regular file of at most {} MiB", MAX_BYTES >> 20)));
+    }
+    let mut text = String::new();
+    fs::File::open(path)?.take(MAX_BYTES).read_to_string(&mut text)?;
+    Ok(Some(text))
 }

@@ -7,17 +7,22 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod changes;
 mod commands;
 mod connection;
 mod content;
+mod edit;
 mod exit;
 mod failure;
 mod flags;
+mod hosts;
 mod interrupt;
 mod known_servers;
 mod output;
 mod person;
 mod progress;
+mod replace_file;
+mod secrets;
 mod signature;
 mod table;
 mod target;

@@ -3,7 +3,7 @@
 use crate::{
     failure::Failure,
     flags::{ConnectionFlags, Transport},
-    known_servers,
+    known_servers::{self, KnownServer},
 };
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, path::Path};
@@ -33,11 +33,7 @@ pub(crate) fn find(
         return Ok((of_command(after_dashes, flags)?, words));
     }
     if let Some(command) = &flags.command_line {
-        let words_of_command = shlex::split(command).filter(|words| !words.is_empty()).ok_or_else(|| {
-            Failure::usage(format!("--command: {command:?} has an open quote, or is empty"))
-                .hint("quote it as in a shell, or put the command after `--`")
-        })?;
-        return Ok((of_command(words_of_command, flags)?, words));
+        return Ok((of_command(split(command)?, flags)?, words));
     }
     if words.is_empty() {
         return Err(Failure::usage("no server is given").hint(
@@ -52,6 +48,14 @@ pub(crate) fn find(
     Ok((of_word(&word, flags)?, words))
 }
 
+/// The words of a command line.
+pub(crate) fn split(command: &str) -> Result<Vec<String>, Failure> {
+    shlex::split(command).filter(|words| !words.is_empty()).ok_or_else(|| {
+        Failure::usage(format!("--command: {command:?} has an open quote, or is empty"))
+            .hint("quote it as in a shell, or put the command after `--`")
+    })
+}
+
 /// The server that one word names.
 fn of_word(word: &str, flags: &ConnectionFlags) -> Result<Server, Failure> {
     if is_url(word) {
@@ -63,12 +67,12 @@ fn of_word(word: &str, flags: &ConnectionFlags) -> Result<Server, Failure> {
     named(word, flags)
 }
 
-fn is_url(word: &str) -> bool {
+pub(crate) fn is_url(word: &str) -> bool {
     word.contains("://") || word.starts_with("unix:")
 }
 
 /// The configuration file of a word, and the name after it.
-fn file_of(word: &str) -> Result<Option<(&Path, Option<&str>)>, Failure> {
+pub(crate) fn file_of(word: &str) -> Result<Option<(&Path, Option<&str>)>, Failure> {
     let split = word.rsplit_once(':').filter(|(path, _)| Path::new(path).exists());
     let (path, name) = match split {
         // A drive letter of Windows is no path of a file.
@@ -128,44 +132,53 @@ fn check_encrypted(url: &str, flags: &ConnectionFlags) -> Result<(), Failure> {
 fn of_file(label: &str, path: &Path, name: Option<&str>, flags: &ConnectionFlags) -> Result<Server, Failure> {
     let config = ServersConfig::from_file(path).map_err(|error| Failure::usage(error.to_string()))?;
     let names: Vec<String> = config.servers().map(|(name, _)| name.to_owned()).collect();
-    let wanted = match (name, &names[..]) {
-        (Some(name), _) => name,
-        (None, [only]) => only,
-        (None, []) => return Err(Failure::usage(format!("{} names no server", path.display()))),
+    let wanted = chosen(path, name, &names)?;
+    let found = config.into_iter().find(|(name, _)| *name == wanted).map(|(_, entry)| entry);
+    let entry = found.ok_or_else(|| Failure::usage(format!("{} has no server {wanted:?}", path.display())))?;
+    of_entry(label, entry.map_err(|error| Failure::usage(error.to_string()))?, flags)
+}
+
+/// The name of a server of a file: the one that is wanted, or the only one.
+pub(crate) fn chosen(path: &Path, wanted: Option<&str>, names: &[String]) -> Result<String, Failure> {
+    match (wanted, names) {
+        (Some(wanted), _) if names.iter().any(|name| name == wanted) => Ok(wanted.to_owned()),
+        (Some(wanted), _) => Err(Failure::usage(format!("{} has no server {wanted:?}", path.display()))
+            .hint(format!("it has {}", names.join(", ")))),
+        (None, [only]) => Ok(only.clone()),
+        (None, []) => Err(Failure::usage(format!("{} names no server", path.display()))),
         (None, _) => {
             let message = format!("{} names {} servers", path.display(), names.len());
-            return Err(Failure::usage(message).hint(format!("add one: {}:{}", path.display(), names.join(", :"))));
+            Err(Failure::usage(message).hint(format!("add one: {}:{}", path.display(), names.join(", :"))))
         }
-    };
-    let found = config.into_iter().find(|(name, _)| name == wanted).map(|(_, entry)| entry);
-    let entry = found.ok_or_else(|| {
-        Failure::usage(format!("{} has no server {wanted:?}", path.display()))
-            .hint(format!("it has {}", names.join(", ")))
-    })?;
-    of_entry(label, entry.map_err(|error| Failure::usage(error.to_string()))?, flags)
+    }
 }
 
 /// A server that is configured for some host, by its name.
 fn named(word: &str, flags: &ConnectionFlags) -> Result<Server, Failure> {
-    let all = known_servers::all();
+    let known = configured(word)?;
+    let label = format!("{}:{}", known.host, known.name);
+    of_entry(&label, known.entry.map_err(|error| Failure::usage(error.to_string()))?, flags)
+}
+
+/// The configured server of a name, or of `host:name`.
+pub(crate) fn configured(word: &str) -> Result<KnownServer, Failure> {
+    let mut all = known_servers::all();
     let (host, name) = word.split_once(':').map_or((None, word), |(host, name)| (Some(host), name));
-    let matching = all.iter().filter(|known| known.name == name && host.is_none_or(|host| known.host == host));
-    let matching: Vec<_> = matching.collect();
+    let is_it = |known: &KnownServer| known.name == name && host.is_none_or(|host| known.host == host);
+    let matching: Vec<usize> = (0..all.len()).filter(|index| is_it(&all[*index])).collect();
     match matching[..] {
-        [known] => {
-            let entry = known.entry.clone().map_err(|error| Failure::usage(error.to_string()))?;
-            of_entry(&format!("{}:{}", known.host, known.name), entry, flags)
-        }
+        [index] => Ok(all.swap_remove(index)),
         [] => Err(unknown(word, &all)),
         _ => {
-            let names: Vec<_> = matching.iter().map(|known| format!("{}:{}", known.host, known.name)).collect();
+            let names: Vec<_> =
+                matching.iter().map(|index| format!("{}:{}", all[*index].host, all[*index].name)).collect();
             Err(Failure::usage(format!("{word:?} is configured more than once"))
                 .hint(format!("name one: {}", names.join(", "))))
         }
     }
 }
 
-fn unknown(word: &str, all: &[known_servers::KnownServer]) -> Failure {
+fn unknown(word: &str, all: &[KnownServer]) -> Failure {
     let failure = Failure::usage(format!("{word:?} is neither a URL, a file, nor the name of a configured server"));
     let near = crate::failure::nearest(word, all.iter().map(|known| known.name.as_str()));
     match near.is_empty() {

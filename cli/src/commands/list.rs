@@ -263,12 +263,12 @@ fn configured(output: &Output) -> Exit {
     }
     let mut table = Table::default();
     for known in &all {
-        table.add([&*known.name, known.host, &target_of(known)]);
+        table.add([&*known.name, &*known.host, &target_of(known)]);
     }
     if table.is_empty() {
         output.note("no server is configured; looked in:");
         for (host, file) in known_servers::files() {
-            output.note(&format!("  {host:15} {}", file.display()));
+            output.note(&format!("  {host:17} {}", file.display()));
         }
         return Exit::Done;
     }

@@ -4,12 +4,15 @@ mod bridge;
 mod call;
 mod complete;
 mod completions;
+mod discover;
+mod install;
 mod list;
 mod listen;
 mod man;
 mod ping;
 mod prompt;
 mod read;
+mod uninstall;
 
 use crate::{exit::Exit, failure::Failure, output::Output};
 use clap::Subcommand;
@@ -26,6 +29,9 @@ pub(crate) enum Command {
     Complete(complete::Complete),
     Listen(listen::Listen),
     Ping(ping::Ping),
+    Discover(discover::Discover),
+    Install(Box<install::Install>),
+    Uninstall(uninstall::Uninstall),
     Completions(completions::Completions),
     #[command(hide = true)]
     Man(man::Man),
@@ -48,6 +54,9 @@ impl Command {
             Self::Complete(complete) => complete.run(output).await,
             Self::Listen(listen) => listen.run(output).await,
             Self::Ping(ping) => ping.run(output).await,
+            Self::Discover(discover) => Ok(discover.run(output)),
+            Self::Install(install) => install.run(output).await,
+            Self::Uninstall(uninstall) => uninstall.run(output).await,
             Self::Completions(completions) => Ok(completions.run(program)),
             Self::Man(man) => man.run(program),
         }

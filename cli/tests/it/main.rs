@@ -5,6 +5,7 @@ mod bridge;
 mod calls;
 mod errors;
 mod hostile;
+mod install;
 mod listening;
 mod lists;
 mod packages;

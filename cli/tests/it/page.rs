@@ -1,10 +1,12 @@
-//! The commands and outputs of the page about the program.
+//! The commands and outputs of the pages about the program.
 
-use std::{env, path::Path};
+use crate::program::Folder;
+use std::{env, fs, path::Path};
 
-#[test]
-fn the_page_shows_what_the_program_prints() {
+/// Runs the commands of a page, as a user with this home folder.
+fn check(page: &str, home: &Path) {
     let program = Path::new(env!("CARGO_BIN_EXE_trunkline"));
+    let home = home.to_str().unwrap();
     let folders = [program.parent().unwrap().to_owned(), program.parent().unwrap().join("examples")];
     let before = env::var_os("PATH").unwrap_or_default();
     let path = env::join_paths(folders.into_iter().chain(env::split_paths(&before))).unwrap();
@@ -12,5 +14,28 @@ fn the_page_shows_what_the_program_prints() {
         .register_bin("trunkline", program)
         .env("PATH", path.to_str().unwrap())
         .env("TRUNKLINE_QUIET", "true")
-        .case("../docs/program.md");
+        .env("HOME", home)
+        .env("USERPROFILE", home)
+        .env("APPDATA", home)
+        .env("XDG_CONFIG_HOME", "")
+        .env("CODEX_HOME", "")
+        .env("CLAUDE_CONFIG_DIR", "")
+        .case(page);
+}
+
+#[test]
+fn the_page_shows_what_the_program_prints() {
+    check("../docs/program.md", &Folder::new().path);
+}
+
+#[test]
+fn the_page_about_hosts_shows_what_the_program_prints() {
+    let home = Folder::new();
+    let page = fs::read_to_string("../docs/install-program.md").unwrap();
+    // The file of Cursor that the page shows.
+    let file = page.split("```jsonc\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    home.write(".cursor/mcp.json", file);
+    check("../docs/install-program.md", &home.path);
+    assert_eq!(fs::read_to_string(home.path.join(".cursor/mcp.json")).unwrap(), file);
+    assert!(!home.path.join(".codex/config.toml").exists());
 }

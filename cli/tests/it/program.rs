@@ -58,7 +58,10 @@ pub(crate) fn command(home: &Path) -> Command {
     for (name, _) in std::env::vars().filter(|(name, _)| is_flag(name)) {
         command.env_remove(name);
     }
-    command.env("HOME", home).env("USERPROFILE", home).env("APPDATA", home).env_remove("XDG_CONFIG_HOME");
+    command.env("HOME", home).env("USERPROFILE", home).env("APPDATA", home);
+    for name in ["XDG_CONFIG_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR"] {
+        command.env_remove(name);
+    }
     command.current_dir(home).stdin(Stdio::null());
     command
 }

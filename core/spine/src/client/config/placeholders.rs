@@ -8,8 +8,8 @@ pub(crate) const HOME: &str = "userHome";
 /// Variables that hosts define and the environment does not.
 const HOST_VARIABLES: [&str; 3] = ["workspaceFolder", "workspaceFolderBasename", "pathSeparator"];
 
-/// Replaces `${NAME}`, `${NAME:-default}`, `${env:NAME}` and opencode's `{env:NAME}`, and other names
-/// that `variable` knows, such as `${input:key}`. A dollar sign without a brace is literal.
+/// Replaces `${NAME}`, `${NAME:-default}`, `${env:NAME}` and opencode's `{env:NAME}`, and other
+/// names that `variable` knows, such as `${input:key}`. A dollar sign without a brace is literal.
 pub(super) fn replace(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut replaced = String::with_capacity(text.len());
     let mut rest = text;
