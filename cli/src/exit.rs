@@ -7,6 +7,8 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// Done.
     Done = 0,
+    /// The checked thing has faults.
+    Faulty = 1,
     /// A flag, an argument, a schema or a configuration is wrong; nothing was sent.
     Usage = 2,
     /// The server needs a login, or refused one.
@@ -30,6 +32,7 @@ impl Exit {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Done => "done",
+            Self::Faulty => "faulty",
             Self::Usage => "usage",
             Self::Login => "login",
             Self::Unreachable => "unreachable",

@@ -21,6 +21,7 @@ mod known_servers;
 mod output;
 mod person;
 mod progress;
+mod publishing;
 mod replace_file;
 mod secrets;
 mod signature;

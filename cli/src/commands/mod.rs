@@ -11,6 +11,7 @@ mod listen;
 mod man;
 mod ping;
 mod prompt;
+mod publish;
 mod read;
 mod uninstall;
 
@@ -32,6 +33,7 @@ pub(crate) enum Command {
     Discover(discover::Discover),
     Install(Box<install::Install>),
     Uninstall(uninstall::Uninstall),
+    Publish(publish::Publish),
     Completions(completions::Completions),
     #[command(hide = true)]
     Man(man::Man),
@@ -57,6 +59,7 @@ impl Command {
             Self::Discover(discover) => Ok(discover.run(output)),
             Self::Install(install) => install.run(output).await,
             Self::Uninstall(uninstall) => uninstall.run(output).await,
+            Self::Publish(publish) => publish.run(output),
             Self::Completions(completions) => Ok(completions.run(program)),
             Self::Man(man) => man.run(program),
         }

@@ -11,6 +11,7 @@ mod lists;
 mod packages;
 mod page;
 mod program;
+mod publishing;
 #[cfg(unix)]
 mod roles;
 mod servers;
