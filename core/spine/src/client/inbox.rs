@@ -16,22 +16,18 @@ use super::{
 };
 use crate::{
     engine::{Answer, ClientReceived},
-    printable::printable,
     protocol::{
         RawJson, RequestId, Revision, RevisionFeature, RpcError,
         envelope::{self, Beginning, Frame, FrameBounds, Message, Notification},
         method::{self, Method},
     },
-    wire_log::{Direction, MessageInfo, Side, Transport},
+    wire_log::{Direction, MessageInfo, Side},
 };
 use bytes::Bytes;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Weak, atomic::Ordering},
 };
-
-/// How much of an invalid frame errors quote, in bytes.
-const MAX_EXCERPT: usize = 200;
 
 /// Receives from a link while it is the current one.
 pub(super) struct ClientInbox {
@@ -138,14 +134,7 @@ impl ClientInner {
             match element {
                 Ok(message) => self.message(message),
                 Err(malformed) => {
-                    let start = String::from_utf8_lossy(&frame[..frame.len().min(MAX_EXCERPT)]);
-                    let line = printable(&start).trim().to_owned();
-                    if self.transport == Transport::Stdio && !line.starts_with(['{', '[']) {
-                        tracing::warn!(target: "trunkline::client::child", server, line, "the server printed to its standard output, which is only for messages: let it log to its standard error instead");
-                    } else {
-                        tracing::warn!(target: "trunkline::client::connection", server, error = %malformed.error, "the server sent an invalid message");
-                    }
-                    *self.invalid_frame.lock() = Some(line);
+                    self.invalid_frames.add(frame, &malformed.error, server, self.transport);
                     // A request, which its sender waits for: responses are never malformed.
                     if let Some(id) = &malformed.id {
                         self.send(envelope::encode_error(Some(id), &malformed.error));

@@ -7,6 +7,7 @@ use super::{
         client_call::Awaited,
         client_task_table::ClientTaskTable,
         host::{HandledEvents, Host},
+        invalid_frames::InvalidFrames,
         known_tools::KnownTools,
         open_subscriptions::Subscriptions,
         pauses::Pauses,
@@ -58,8 +59,8 @@ pub(crate) struct ClientInner {
     pub(super) link: Mutex<Option<Arc<dyn Link>>>,
     /// Completes when the last link that was lost is closed.
     pub(super) lost_link: Mutex<Option<Arc<Promise<()>>>>,
-    /// The start of the last frame that was not a message (such as a stray print), for errors.
-    pub(super) invalid_frame: Mutex<Option<String>>,
+    /// Frames that were not messages, such as stray prints.
+    pub(super) invalid_frames: InvalidFrames,
     /// True while the link is open, so that messages may be sent.
     pub(super) ready: AtomicBool,
     pub(super) reconnecting: Mutex<Reconnecting>,
@@ -118,7 +119,7 @@ impl ClientInner {
             connector,
             link: Mutex::new(None),
             lost_link: Mutex::new(None),
-            invalid_frame: Mutex::new(None),
+            invalid_frames: InvalidFrames::default(),
             ready: AtomicBool::new(false),
             reconnecting: Mutex::default(),
             generation: AtomicU64::new(0),
@@ -319,8 +320,8 @@ impl ClientInner {
 
     /// The last frame that was not a message, as a suffix for error messages.
     pub(super) fn invalid_frame_note(&self) -> String {
-        let note = |frame: &String| format!("; it sent something that is not a message: {frame:?}");
-        self.invalid_frame.lock().as_ref().map(note).unwrap_or_default()
+        let note = |frame: String| format!("; it sent something that is not a message: {frame:?}");
+        self.invalid_frames.latest().map(note).unwrap_or_default()
     }
 
     pub(super) fn time_passed(self: &Arc<Self>) {

@@ -6,6 +6,7 @@ pub(super) mod client_call;
 pub(super) mod client_task_table;
 pub(super) mod host;
 pub(super) mod host_task_table;
+pub(super) mod invalid_frames;
 pub(super) mod known_tools;
 pub(super) mod open_subscriptions;
 pub(super) mod pauses;
