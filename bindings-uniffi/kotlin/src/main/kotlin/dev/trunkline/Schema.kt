@@ -79,12 +79,13 @@ private class SchemaWriter(private val root: SerialDescriptor, private val isClo
         return (if (descriptor.isNullable) nullable(schema) else schema).with("description" to description)
     }
 
+    /** An integer of 64 bits has no bounds, which interfaces of models refuse in a schema. Decoding checks them. */
     private fun kind(descriptor: SerialDescriptor, tag: Pair<String, String>?): JsonObject = when (descriptor.kind) {
         PrimitiveKind.BOOLEAN -> type("boolean")
         PrimitiveKind.BYTE -> integer(Byte.MIN_VALUE, Byte.MAX_VALUE)
         PrimitiveKind.SHORT -> integer(Short.MIN_VALUE, Short.MAX_VALUE)
         PrimitiveKind.INT -> integer(Int.MIN_VALUE, Int.MAX_VALUE)
-        PrimitiveKind.LONG -> integer(Long.MIN_VALUE, Long.MAX_VALUE)
+        PrimitiveKind.LONG -> type("integer")
         PrimitiveKind.FLOAT, PrimitiveKind.DOUBLE -> type("number")
         PrimitiveKind.CHAR, PrimitiveKind.STRING -> type("string")
         SerialKind.ENUM -> type("string").with("enum" to descriptor.elementNames.toList())

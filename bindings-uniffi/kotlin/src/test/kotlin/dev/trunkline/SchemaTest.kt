@@ -204,7 +204,7 @@ class SchemaTest {
         val expected =
             mapOf(
                 "short" to """{"type":"integer","minimum":-32768,"maximum":32767}""",
-                "long" to """{"type":"integer","minimum":-9223372036854775808,"maximum":9223372036854775807}""",
+                "long" to """{"type":"integer"}""",
                 "byte" to """{"type":"integer","minimum":0,"maximum":255}""",
                 "int" to """{"anyOf":[{"type":"integer","minimum":0,"maximum":4294967295},{"type":"null"}]}""",
                 "big" to """{"type":"integer","minimum":0}""",
@@ -214,13 +214,21 @@ class SchemaTest {
 
     /** The last number that a property accepts, and one beyond it. */
     private class Bound(val name: String, val last: String, val beyond: String) {
-        val reason = if (beyond.startsWith("-")) "less than the minimum of $last" else "greater than the maximum of $last"
+        // The schema has no bounds of 64 bits. Decoding refuses what is beyond them.
+        val place = if (name == "long") "\$.long" else "/$name: "
+        val reason =
+            when {
+                name == "long" -> "long"
+                beyond.startsWith("-") -> "less than the minimum of $last"
+                else -> "greater than the maximum of $last"
+            }
     }
 
     private val bounds =
         listOf(
             Bound("short", "-32768", "-32769"),
             Bound("short", "32767", "32768"),
+            Bound("long", "-9223372036854775808", "-9223372036854775809"),
             Bound("long", "-9223372036854775808", "-9223372036854777856"),
             Bound("long", "9223372036854775807", "9223372036854775808"),
             Bound("long", "9223372036854775807", "9223372036854775808.0"),
@@ -231,7 +239,7 @@ class SchemaTest {
         )
 
     @Test
-    fun `an integer out of range is refused by the schema`() = runBlocking {
+    fun `an integer out of range is refused`() = runBlocking {
         val server = server("test", "1.0") { tool<Numbers, Numbers>("same") { it } }
         Client.connect(server).use { client ->
             val zeros = jsonObjectOf("short" to 0, "long" to 0, "byte" to 0, "int" to 0, "big" to 0)
@@ -240,13 +248,9 @@ class SchemaTest {
                 assertEquals(given, client.callTool("same", given).structuredContent)
                 val refused = client.callTool("same", zeros.with(bound.name to Json.parseToJsonElement(bound.beyond)))
                 assertTrue(refused.isError, "${bound.name}: ${bound.beyond}")
-                assertContains(refused.text, "/${bound.name}: ")
+                assertContains(refused.text, bound.place)
                 assertContains(refused.text, bound.reason)
             }
-            // The schema compares it as a double, which is the minimum. Decoding refuses it.
-            val below = client.callTool("same", zeros.with("long" to Json.parseToJsonElement("-9223372036854775809")))
-            assertTrue(below.isError)
-            assertContains(below.text, "at path: \$.long")
         }
         server.close()
     }

@@ -348,10 +348,13 @@ class Schema {
     return Json.object("type", type);
   }
 
-  /** The schema of an integer, with the bounds of its type if it has some. */
+  /**
+   * The schema of an integer, with the bounds of its type up to 32 bits. Interfaces of models
+   * refuse those of 64 bits, which JSON does not represent exactly; reading checks them.
+   */
   static Map<String, Object> integer(Class<?> type) {
     var bits = BITS.get(Mapper.boxed(type));
-    if (bits == null) {
+    if (bits == null || bits == Long.SIZE) {
       return named("integer");
     }
     var maximum = Long.MAX_VALUE >> (Long.SIZE - bits);

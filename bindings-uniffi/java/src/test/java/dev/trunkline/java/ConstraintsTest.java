@@ -62,11 +62,7 @@ class ConstraintsTest {
           new Row("days", "{'type': 'integer', 'minimum': 1, 'maximum': 7}", "7", "8"),
           new Row("small", "{'type': 'integer', 'minimum': -128, 'maximum': 127}", "-128", "-129"),
           new Row("positive", "{'type': 'integer', 'minimum': 1, 'maximum': 2147483647}", "1", "0"),
-          new Row(
-              "natural",
-              "{'type': 'integer', 'minimum': 0, 'maximum': 9223372036854775807}",
-              "0",
-              "-1"),
+          new Row("natural", "{'type': 'integer', 'minimum': 0}", "0", "-1"),
           new Row("negative", "{'type': 'integer', 'minimum': -32768, 'maximum': -1}", "-1", "0"),
           new Row("cold", "{'type': 'number', 'maximum': 0}", "0.0", "0.1"),
           new Row(

@@ -394,10 +394,14 @@ class MapperTest {
               Long.MIN_VALUE,
               Long.MAX_VALUE,
               List.of(
-                  "-9223372036854777856", "9223372036854775808", "9223372036854775808.0", "1e30")));
+                  "-9223372036854775809",
+                  "-9223372036854777856",
+                  "9223372036854775808",
+                  "9223372036854775808.0",
+                  "1e30")));
 
   @Test
-  void integersOutOfRangeAreRefusedByTheSchema() {
+  void integersOutOfRangeAreRefused() {
     try (var server = new Server("test", "1.0")) {
       server.tool("same", "", Numbers.class, Numbers.class, (context, numbers) -> numbers);
       try (var client = Client.connect(Target.server(server))) {
@@ -414,19 +418,18 @@ class MapperTest {
             own.put(bounds.name(), Json.parse(number));
             var result = client.callTool("same", own);
             assertTrue(result.isError(), number);
+            // The schema has no bounds of 64 bits. Reading refuses what is beyond them.
+            var isLong = bounds.name().equals("huge");
             var error =
-                number.startsWith("-")
-                    ? "less than the minimum of " + bounds.minimum()
-                    : "greater than the maximum of " + bounds.maximum();
-            assertTrue(result.text().contains("/" + bounds.name() + ": "), result.text());
+                isLong
+                    ? "huge: it must be a number of the type long"
+                    : number.startsWith("-")
+                        ? "less than the minimum of " + bounds.minimum()
+                        : "greater than the maximum of " + bounds.maximum();
+            assertTrue(isLong || result.text().contains("/" + bounds.name() + ": "), result.text());
             assertTrue(result.text().contains(error), result.text());
           }
         }
-        // The schema compares it as a double, which is the minimum. Reading refuses it.
-        given.put("huge", Json.parse("-9223372036854775809"));
-        var below = client.callTool("same", given);
-        assertTrue(below.isError());
-        assertTrue(below.text().contains("huge: it must be a number of the type long"));
       }
     }
   }
@@ -439,7 +442,7 @@ class MapperTest {
             {"small": {"type": "integer", "minimum": -128, "maximum": 127},
              "medium": {"type": "integer", "minimum": -32768, "maximum": 32767},
              "large": {"type": "integer", "minimum": -2147483648, "maximum": 2147483647},
-             "huge": {"type": "integer", "minimum": -9223372036854775808, "maximum": 9223372036854775807},
+             "huge": {"type": "integer"},
              "any": {"type": "integer"}}
             """),
         Json.parse(Json.write(Schema.of(Numbers.class).get("properties"))));
