@@ -195,9 +195,9 @@ pub use trunkline_core::{
 #[cfg(feature = "client")]
 pub use trunkline_core::{Client, ClientError, ClientEvents, ClientOptions, ClientTask, RequestOptions, Subscription};
 #[cfg(feature = "client")]
-pub use trunkline_gateway::ClientGroup;
+pub use trunkline_gateway::{ClientGroup, Surface, surface};
 #[cfg(all(feature = "client", feature = "server"))]
-pub use trunkline_gateway::{ProxyDefinition, ProxyOptions};
+pub use trunkline_gateway::{ProxyDefinition, ProxyOptions, Upstream};
 
 #[cfg(test)]
 mod tests {

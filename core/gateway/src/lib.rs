@@ -8,7 +8,9 @@
 pub mod group;
 #[cfg(feature = "server")]
 mod proxy;
+pub mod surface;
 
 pub use group::ClientGroup;
 #[cfg(feature = "server")]
-pub use proxy::{ProxyDefinition, ProxyOptions};
+pub use proxy::{ProxyDefinition, ProxyOptions, Upstream};
+pub use surface::{Surface, SurfaceChange};

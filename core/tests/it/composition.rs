@@ -6,6 +6,7 @@ mod proxies;
 mod tasks;
 mod tool_filters;
 mod transparent;
+mod upstream;
 
 use std::{
     future::Future,

@@ -3,16 +3,18 @@
 
 use super::{asking::ActiveCalls, callers::Caller, shares::has_share, watching::MountPoint};
 use std::{
+    convert::Infallible,
     sync::{Arc, Weak},
     time::{Duration, Instant},
 };
 use trunkline_core::{
     client::{Client, ClientError, ClientHandlers, ClientOptions},
-    extension::{Promise, sync::Mutex},
+    extension::{Promise, race, sync::Mutex},
     protocol::{
         RpcError,
         model::{ClientCapabilities, LoggingLevel},
     },
+    runtime::BoxedTask,
     server::CallInfo,
 };
 use trunkline_proto::engine::later;
@@ -128,6 +130,22 @@ impl CallerConnections {
                 }
             }
         }));
+    }
+
+    /// Closes all connections. Calls in flight fail as closed.
+    pub(super) async fn close_all(&self) {
+        let entries = std::mem::take(&mut self.table.lock().entries);
+        let close = |entry: LeasedConnection| -> BoxedTask<Result<(), Infallible>> {
+            Box::pin(async move {
+                let state = std::mem::take(&mut *entry.connection.state.lock());
+                state.waiting.iter().for_each(|promise| promise.keep(Err(ClientError::Closed)));
+                if let Some(client) = state.client {
+                    client.close().await;
+                }
+                Ok(())
+            })
+        };
+        let Ok(_) = race::all(entries.into_iter().map(close).collect()).await;
     }
 
     /// Closes a connection without waiting for its end.

@@ -1,6 +1,6 @@
 //! The errors that a proxy's callers get when the server behind it gives no result.
 
-use serde_json::{Value, to_value};
+use serde_json::{Value, json, to_value};
 use trunkline_core::{
     client::{ClientError, ErrorKind},
     protocol::{
@@ -40,6 +40,15 @@ pub(super) fn rpc_error(server: Option<&str>, error: &ClientError, details: bool
             }
         }
     }
+}
+
+/// The error of a request that was in flight when another server replaced this one.
+pub(super) fn restarted() -> RpcError {
+    RpcError::new(
+        code::INTERNAL_ERROR,
+        "The server was restarted, and did not finish this request: it may have had effects. Call again.",
+    )
+    .with_data(json!({"reason": "restarted"}))
 }
 
 /// Advice for a failure whose message has none.
@@ -88,7 +97,6 @@ fn data(mut facts: ConnectionFailure, details: bool) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
     use trunkline_core::client::{LinkFailure, ProcessExit};
 
     fn exit(code: Option<i32>, signal: Option<i32>) -> ClientError {

@@ -11,6 +11,7 @@ mod proxied_group;
 mod remote;
 mod shares;
 mod tool_filter;
+mod upstream;
 mod watching;
 
 use crate::group::ClientGroup;
@@ -21,6 +22,7 @@ use trunkline_core::{
     client::Client,
     server::{FeatureHandle, IntoProxy, Proxy, RegisterError, Server},
 };
+pub use upstream::Upstream;
 use watching::MountPoint;
 
 trunkline_proto::options! {
@@ -147,15 +149,7 @@ impl Proxy for ProxyDefinition {
             ProxySource::Client(client) => client,
             ProxySource::Group(group) => return ProxiedGroup::show(group, server, &prefix, options),
         };
-        let connector = client.connector();
-        if !connector.has_sessions() {
-            return Err(RegisterError("proxy: this client belongs to a group; pass the group itself".to_owned()));
-        }
-        if connector.is_of_server(server.identity()) {
-            return Err(RegisterError(
-                "proxy: the client is connected to this server itself, so calls would never end".to_owned(),
-            ));
-        }
+        check_client(&client, server)?;
         let mount_point = MountPoint { server: server.downgrade(), prefix: prefix.clone() };
         let remote = Remote::new(client, mount_point, options);
         if remote.client.was_opened() {
@@ -163,4 +157,18 @@ impl Proxy for ProxyDefinition {
         }
         server.mount_remote(&prefix, remote)
     }
+}
+
+/// Refuses a client whose calls would be ambiguous or endless.
+fn check_client(client: &Client, server: &Server) -> Result<(), RegisterError> {
+    let connector = client.connector();
+    if !connector.has_sessions() {
+        return Err(RegisterError("proxy: this client belongs to a group; pass the group itself".to_owned()));
+    }
+    if connector.is_of_server(server.identity()) {
+        return Err(RegisterError(
+            "proxy: the client is connected to this server itself, so calls would never end".to_owned(),
+        ));
+    }
+    Ok(())
 }

@@ -4,25 +4,29 @@ use super::{
     asking::ProxiedCall,
     caller_connections::CallerConnections,
     callers::{self, Caller},
-    failures::rpc_error,
+    failures::{restarted, rpc_error},
     forwarded_requests::{outcome_of, passed_params, state_of_server, with_own_tasks},
     parked::ParkedCalls,
     shares::{Shares, pass_progress},
     tool_filter::ToolFilter,
-    watching::{MountPoint, Watching},
+    watching::{MountPoint, WatchedBefore, Watching},
 };
 use crate::group::PART_TIMEOUT;
 use serde_json::{Value, json};
 use std::{
-    sync::{Arc, OnceLock, Weak},
+    convert::Infallible,
+    sync::{
+        Arc, OnceLock, Weak,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 use trunkline_core::{
-    client::{Client, ClientError, InputResponses, ProgressHook, RequestOptions},
+    client::{Client, ClientError, ErrorKind, InputResponses, ProgressHook, RequestOptions},
     extension::{
         Ambient, ListSet, Observation, Offers, OtherClient, PassingHandler, RemoteDescription, RemoteServer, ToolTasks,
         on_drop::OnDrop,
-        race::{unless, within},
+        race::{all, unless, within},
         requires_extension,
     },
     protocol::{
@@ -58,6 +62,10 @@ pub(super) struct Remote {
     connections: Arc<CallerConnections>,
     parked: Arc<ParkedCalls>,
     shares: Arc<Shares>,
+    /// Requests in flight.
+    in_flight: AtomicUsize,
+    /// True once another server replaces this one.
+    is_replaced: AtomicBool,
     _observation: Observation,
     pub(super) watching: Arc<Watching>,
 }
@@ -75,12 +83,49 @@ impl Remote {
             options,
             offers: OnceLock::new(),
             shares,
+            in_flight: AtomicUsize::new(0),
+            is_replaced: AtomicBool::new(false),
             watching,
         })
     }
 
+    /// Closes all connections, because another server replaces this one: requests in flight fail.
+    /// Returns their number, and the resources that clients are subscribed to.
+    pub(super) async fn end(&self) -> (usize, Vec<WatchedBefore>) {
+        self.is_replaced.store(true, Ordering::Release);
+        let (in_flight, watched) = (self.in_flight.load(Ordering::Acquire), self.watching.end());
+        let closing: [BoxedTask<Result<(), Infallible>>; 2] = {
+            let (client, connections) = (self.client.clone(), Arc::clone(&self.connections));
+            [
+                Box::pin(async move {
+                    client.close().await;
+                    Ok(())
+                }),
+                Box::pin(async move {
+                    connections.close_all().await;
+                    Ok(())
+                }),
+            ]
+        };
+        let Ok(_) = all(closing.into()).await;
+        (in_flight, watched)
+    }
+
+    /// The error for a caller; see [`rpc_error`].
+    fn rpc_error(&self, error: &ClientError, details: bool) -> RpcError {
+        match self.was_cut(error) {
+            true => restarted(),
+            false => rpc_error(self.client.server_label(), error, details),
+        }
+    }
+
+    /// Returns whether a request failed because another server replaces this one.
+    fn was_cut(&self, error: &ClientError) -> bool {
+        self.is_replaced.load(Ordering::Acquire) && matches!(error.kind(), ErrorKind::Closed | ErrorKind::Transport)
+    }
+
     /// Opens the connection, if the client leaves that to its first request.
-    async fn open(&self) -> Result<(), ClientError> {
+    pub(super) async fn open(&self) -> Result<(), ClientError> {
         if !self.client.was_opened() {
             self.client.opened().await?;
             self.begin();
@@ -108,10 +153,7 @@ impl Remote {
             None => Some(opening.await),
         };
         let late = || ClientError::Timeout(format!("the connection was not open within {PART_TIMEOUT:?}"));
-        opened
-            .ok_or_else(late)
-            .flatten()
-            .map_err(|error| rpc_error(self.client.server_label(), &error, info.may_see_details()))
+        opened.ok_or_else(late).flatten().map_err(|error| self.rpc_error(&error, info.may_see_details()))
     }
 
     /// Forwards a caller's request and returns its outcome.
@@ -149,6 +191,7 @@ impl Remote {
                     None => Outcome::Result(list),
                 }
             }
+            Err(error) if self.was_cut(&error) => Outcome::Protocol(restarted()),
             outcome => outcome_of(self.client.server_label(), outcome, info.may_see_details()),
         }
     }
@@ -242,7 +285,7 @@ impl Remote {
     ) -> Result<Outcome, RpcError> {
         let lease = self.connections.lease(info, caller, capabilities)?;
         let client = lease.client(info.log_level()).await;
-        let client = client.map_err(|error| rpc_error(self.client.server_label(), &error, info.may_see_details()))?;
+        let client = client.map_err(|error| self.rpc_error(&error, info.may_see_details()))?;
         let call = ProxiedCall::new().ok_or_else(RpcError::internal)?;
         let options = options_for(info).with_on_progress(call.progress_for(info));
         let (sent, method) = (Arc::clone(&call), info.method());
@@ -292,7 +335,11 @@ impl Handler for Remote {
     fn call(&self, call: Call) {
         let Some(remote) = self.this.upgrade() else { return };
         let ambient = Ambient::current();
+        self.in_flight.fetch_add(1, Ordering::AcqRel);
+        let counted = Arc::clone(&remote);
+        let counted = OnDrop::new(move || _ = counted.in_flight.fetch_sub(1, Ordering::AcqRel));
         self.client.runtime().spawn(Box::pin(async move {
+            let _counted = counted;
             let info = call.info().clone();
             let outcome = unless(info.cancelled(), ambient.around(remote.outcome(&info, call.input()))).await;
             // A cancelled call needs no response.
@@ -359,8 +406,7 @@ impl RemoteServer for Remote {
                 remote.open().await?;
                 remote.client.described().await
             };
-            let described =
-                described.await.map_err(|error| rpc_error(remote.client.server_label(), &error, details))?;
+            let described = described.await.map_err(|error| remote.rpc_error(&error, details))?;
             Ok(RemoteDescription {
                 info: described.info.as_ref().and_then(|info| info.parse().ok()),
                 capabilities: described.capabilities.parse().unwrap_or_default(),

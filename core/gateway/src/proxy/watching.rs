@@ -49,7 +49,15 @@ pub(super) struct Watching {
 
 struct WatchedResource {
     subscription: Arc<Subscription>,
+    /// The client that it is charged to.
+    caller: Option<Arc<str>>,
     _share: WatchShare,
+}
+
+/// A resource that was watched at a server which was replaced.
+pub(super) struct WatchedBefore {
+    pub(super) uri: String,
+    pub(super) caller: Option<Arc<str>>,
 }
 
 /// The number of watched resources, in total and per client.
@@ -128,7 +136,10 @@ impl Watching {
                     continue;
                 }
                 match self.share(&client, caller.as_ref()).await {
-                    Ok(share) => subscribing.push(Arc::clone(&self).subscribe(client.clone(), uri.clone(), share)),
+                    Ok(share) => {
+                        let charged = (caller.clone(), share);
+                        subscribing.push(Arc::clone(&self).subscribe(client.clone(), uri.clone(), charged));
+                    }
                     Err(error) => {
                         limit = Err(error);
                         break;
@@ -144,11 +155,38 @@ impl Watching {
         outcome
     }
 
+    /// Ends all subscriptions. Returns the resources that are still wanted.
+    pub(super) fn end(&self) -> Vec<WatchedBefore> {
+        let lists = self.lists.lock().take();
+        lists.iter().for_each(|lists| lists.end());
+        let watched = std::mem::take(&mut *self.resources.lock());
+        watched.values().for_each(|watched| watched.subscription.end());
+        let Some(server) = self.mount_point.server.upgrade() else { return Vec::new() };
+        let mut unwanted: HashSet<_> = watched.keys().map(|uri| self.mount_point.uri(uri)).collect();
+        server.retain_unwanted(&mut unwanted);
+        let wanted = watched.into_iter().filter(|(uri, _)| !unwanted.contains(&self.mount_point.uri(uri)));
+        wanted.map(|(uri, WatchedResource { caller, .. })| WatchedBefore { uri, caller }).collect()
+    }
+
+    /// Watches resources that were watched at another server before, and reports each as changed.
+    pub(super) async fn watch_again(self: &Arc<Self>, client: &Client, resources: Vec<WatchedBefore>) {
+        for WatchedBefore { uri, caller } in resources {
+            let watched = Arc::clone(self).watch(client.clone(), vec![uri.clone()], caller).await;
+            if let Err(error) = watched {
+                let server = client.server_label();
+                tracing::warn!(target: "trunkline::server::proxy", server, uri, %error, "could not subscribe to a resource again");
+            }
+            if let Some(server) = self.mount_point.server.upgrade() {
+                server.resource_updated(&self.mount_point.uri(&uri));
+            }
+        }
+    }
+
     fn subscribe(
         self: Arc<Self>,
         client: Client,
         uri: String,
-        share: WatchShare,
+        (caller, share): (Option<Arc<str>>, WatchShare),
     ) -> BoxedTask<Result<Result<(), RpcError>, Infallible>> {
         Box::pin(async move {
             let subscription = match client.subscribe_to(uri.as_str().into(), true).await {
@@ -157,7 +195,7 @@ impl Watching {
                     return Ok(Err(super::failures::rpc_error(client.server_label(), &error, false)));
                 }
             };
-            let watched = WatchedResource { subscription: Arc::clone(&subscription), _share: share };
+            let watched = WatchedResource { subscription: Arc::clone(&subscription), caller, _share: share };
             let before = self.resources.lock().insert(uri.clone(), watched);
             if let Some(before) = before {
                 before.subscription.end();

@@ -8,6 +8,7 @@ mod alternatives;
 mod arguments;
 #[cfg(feature = "schema-validation")]
 mod bounds;
+mod changes;
 #[cfg(feature = "schema-validation")]
 mod checked;
 mod coercion;
@@ -29,6 +30,7 @@ pub use arguments::{
     ArgumentDescription, WrittenArgument, WrittenValue, WrongArguments, check_arguments, describe_arguments,
     read_arguments,
 };
+pub use changes::{ChangeClass, SchemaChange, changes};
 pub use coercion::{SchemaMember, TextMember, TextReader, is_union_of_objects, members};
 pub use header_parameters::{HeaderParameter, HeaderParameterError, HeaderType, header_parameters};
 pub use validation_failure::{Invalid, SchemaFailure};

@@ -9,14 +9,18 @@ use crate::{
     composition::rewriting::{self, ObjectMembers},
     protocol::{RawJson, Revision, RevisionFeature, meta, project},
 };
+use arc_swap::{ArcSwap, Guard};
 use serde_json::{Value, json};
-use std::sync::OnceLock;
+use std::{
+    ops::Deref,
+    sync::{Arc, OnceLock},
+};
 
 /// Finishes results according to the options of a server.
 pub(in crate::server) struct ResultWriter {
     own: Named,
-    /// The remote server that clients see instead.
-    shown: OnceLock<Named>,
+    /// The remote server that clients see instead. It may be replaced by another one.
+    shown: OnceLock<ArcSwap<Named>>,
     /// The caching hints of lists and of discovery.
     pub(in crate::server) cache: CacheHints,
     /// True if clients see the details of internal errors.
@@ -30,6 +34,23 @@ struct Named {
     info: Value,
     /// The last members of each result of the modern era: its type and its server (DISC-09).
     tail: String,
+}
+
+/// The server that clients see.
+enum ShownServer<'a> {
+    Own(&'a Named),
+    Remote(Guard<Arc<Named>>),
+}
+
+impl Deref for ShownServer<'_> {
+    type Target = Named;
+
+    fn deref(&self) -> &Named {
+        match self {
+            Self::Own(named) => named,
+            Self::Remote(named) => named,
+        }
+    }
 }
 
 impl Named {
@@ -49,12 +70,13 @@ impl ResultWriter {
 
     /// Names this remote server in results from now on.
     pub(in crate::server) fn show_as(&self, info: &Value) {
-        self.shown.get_or_init(|| Named::new(info.clone()));
+        let named = Arc::new(Named::new(info.clone()));
+        self.shown.get_or_init(|| ArcSwap::from(Arc::clone(&named))).store(named);
     }
 
     /// The server that clients see.
-    fn named(&self) -> &Named {
-        self.shown.get().unwrap_or(&self.own)
+    fn named(&self) -> ShownServer<'_> {
+        self.shown.get().map_or(ShownServer::Own(&self.own), |shown| ShownServer::Remote(shown.load()))
     }
 
     /// The server's Implementation object, projected to a revision.
