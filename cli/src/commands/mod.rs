@@ -4,6 +4,7 @@ mod bridge;
 mod call;
 mod complete;
 mod completions;
+mod dev;
 mod discover;
 mod install;
 mod list;
@@ -21,8 +22,9 @@ use clap::Subcommand;
 /// The commands.
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    // By far the largest.
+    // By far the largest two.
     Bridge(Box<bridge::Bridge>),
+    Dev(Box<dev::Dev>),
     List(list::List),
     Call(call::Call),
     Read(read::Read),
@@ -42,13 +44,14 @@ pub(crate) enum Command {
 impl Command {
     /// Returns whether it serves until a signal, which it handles itself.
     pub(crate) fn is_server(&self) -> bool {
-        matches!(self, Self::Bridge(_))
+        matches!(self, Self::Bridge(_) | Self::Dev(_))
     }
 
     /// Runs the command. `program` is the whole command line, for its completion.
     pub(crate) async fn run(self, output: &Output, program: &mut clap::Command) -> Result<Exit, Failure> {
         match self {
             Self::Bridge(bridge) => bridge.run(output).await,
+            Self::Dev(dev) => dev.run(output).await,
             Self::List(list) => list.run(output).await,
             Self::Call(call) => call.run(output).await,
             Self::Read(read) => read.run(output).await,

@@ -3,6 +3,8 @@
 #[cfg(unix)]
 mod bridge;
 mod calls;
+#[cfg(unix)]
+mod dev;
 mod errors;
 mod hostile;
 mod install;

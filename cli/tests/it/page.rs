@@ -29,6 +29,11 @@ fn the_page_shows_what_the_program_prints() {
 }
 
 #[test]
+fn the_page_about_restarts_shows_what_the_program_prints() {
+    check("../docs/dev-program.md", &Folder::new().path);
+}
+
+#[test]
 fn the_page_about_hosts_shows_what_the_program_prints() {
     let home = Folder::new();
     let page = fs::read_to_string("../docs/install-program.md").unwrap();

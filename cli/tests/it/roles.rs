@@ -28,6 +28,8 @@ pub(crate) enum Role {
     Server,
     /// A server that ends because a variable is missing.
     NoKey,
+    /// A server as a file in its folder describes it.
+    Edited,
     /// A host that starts a bridge to a stubborn server.
     Host,
 }
@@ -37,6 +39,7 @@ impl Role {
         match self {
             Self::Server => "server",
             Self::NoKey => "no key",
+            Self::Edited => "edited",
             Self::Host => "host",
         }
     }
@@ -68,6 +71,7 @@ pub(crate) fn play() {
             eprintln!("API_KEY is not set");
             std::process::exit(3);
         }
+        "edited" => crate::dev::edited(),
         "stubborn" => {
             serve();
             // Its input has ended, but it stays.

@@ -98,6 +98,7 @@ pub(super) static RUST: Entry = Entry {
                 PACKAGE,
                 FIXTURES,
                 Tables,
+                Path("docs/dev-program.md"),
                 Path("docs/extensions.md"),
                 Path("docs/program.md"),
                 Path("docs/schema.md"),

@@ -39,7 +39,7 @@ pub(crate) struct Bridge {
 
 /// The severity of messages.
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Level {
+pub(in crate::commands) enum Level {
     None,
     Error,
     Warn,

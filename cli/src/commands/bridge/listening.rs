@@ -115,6 +115,19 @@ impl Listening {
     }
 }
 
+/// The options for an address that only this machine reaches.
+pub(in crate::commands) fn on_this_machine(address: &str) -> Result<HttpOptions, Failure> {
+    if let Some(path) = address.strip_prefix("unix:") {
+        return Ok(HttpOptions::default().with_unix(Some(path.into())));
+    }
+    let (host, port) = host_and_port(address)?;
+    if !is_loopback(&host) {
+        return Err(Failure::usage(format!("--listen {address}: this command serves this machine only"))
+            .hint("listen on 127.0.0.1; `trunkline bridge` serves others"));
+    }
+    Ok(HttpOptions::default().with_host(host).with_port(port))
+}
+
 /// The host and port of an address; without a host, this machine only.
 fn host_and_port(address: &str) -> Result<(String, u16), Failure> {
     let wrong = || {

@@ -1,11 +1,11 @@
 //! The messages of the library, on standard error.
 
-use super::flags::Level;
+pub(in crate::commands) use super::flags::Level;
 use std::io::{self, IsTerminal};
 use tracing::level_filters::LevelFilter;
 
 /// Prints messages from now on.
-pub(super) fn start(least: Level) {
+pub(in crate::commands) fn start(least: Level) {
     let least = match least {
         Level::None => LevelFilter::OFF,
         Level::Error => LevelFilter::ERROR,

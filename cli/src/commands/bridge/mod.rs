@@ -1,8 +1,8 @@
 //! `trunkline bridge`: joins a client to a server that speaks another transport or revision.
 
 mod flags;
-mod listening;
-mod log;
+pub(super) mod listening;
+pub(super) mod log;
 mod login;
 mod other_bridges;
 mod translation;
