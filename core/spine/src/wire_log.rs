@@ -1,15 +1,26 @@
-//! Records every message, for debugging and for the check that no message has a field unknown to
-//! its revision. Off unless the runtime has one.
+//! Observes every message and HTTP exchange, for debugging, for programs that show them, and for
+//! the check that no message has a field unknown to its revision. Off unless the runtime has one.
+//!
+//! [`observe`] passes them to the program, [`record_in`] writes them to a file, and so does the
+//! environment variable `TRUNKLINE_WIRE_LOG`, without a change of the program.
 
 use crate::protocol::{
     RawJson, Revision,
     envelope::{self, Message, NoResult},
 };
 
-/// Receives records.
+#[cfg(feature = "tokio")]
+pub use crate::transport::observer::{AlreadyObserved, observe, record_in};
+
+/// Receives records. It must not block for long, and must not send messages itself.
 pub trait WireLog: Send + Sync + 'static {
     /// Records the text of a message.
     fn text(&self, exchange: &MessageInfo<'_>, text: &[u8]);
+
+    /// Records an HTTP exchange, once the head of its response has arrived, or it has failed.
+    fn http(&self, exchange: &HttpExchange<'_>) {
+        let _ = exchange;
+    }
 
     /// Records a parsed message.
     fn message(&self, exchange: &MessageInfo<'_>, message: &Message) {
@@ -30,6 +41,51 @@ pub trait WireLog: Send + Sync + 'static {
     }
 }
 
+/// What a closure as an observer receives.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum Observed<'a> {
+    /// A message, and its text.
+    Message(&'a MessageInfo<'a>, &'a [u8]),
+    /// An HTTP exchange.
+    Http(&'a HttpExchange<'a>),
+}
+
+impl<F: Fn(Observed<'_>) + Send + Sync + 'static> WireLog for F {
+    fn text(&self, exchange: &MessageInfo<'_>, text: &[u8]) {
+        self(Observed::Message(exchange, text));
+    }
+
+    fn http(&self, exchange: &HttpExchange<'_>) {
+        self(Observed::Http(exchange));
+    }
+}
+
+/// An HTTP exchange: of a transport, or with an authorization server. Its messages are recorded by
+/// themselves.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct HttpExchange<'a> {
+    /// The recording side.
+    pub side: Side,
+    /// The number of the client in this process, if the exchange belongs to one.
+    pub connection: Option<u64>,
+    /// The method of the request.
+    pub method: &'a str,
+    /// The URL; at a server, the path and query.
+    pub url: &'a str,
+    /// Names and values of the headers of the request, without those that the HTTP library adds.
+    pub request_headers: Vec<(String, String)>,
+    /// The status of the response; `None` if there was none.
+    pub status: Option<u16>,
+    /// Names and values of the headers of the response.
+    pub response_headers: Vec<(String, String)>,
+    /// Why there was no response.
+    pub error: Option<&'a str>,
+    /// The time to the head of the response.
+    pub duration: std::time::Duration,
+}
+
 /// Information about a recorded message.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
@@ -38,6 +94,8 @@ pub struct MessageInfo<'a> {
     pub side: Side,
     /// The direction, seen from that side.
     pub direction: Direction,
+    /// The number of the client in this process, or of the conversation in its server, if known.
+    pub connection: Option<u64>,
     /// Transport of the message.
     pub transport: Transport,
     /// Its revision; `None` before one is negotiated.

@@ -8,9 +8,10 @@
 //! `role` is ours: the side that wrote the line. `revision` is null before negotiation. `method` is
 //! that of the message, or of the request it answers. Optional are `"malformed": true` for input
 //! that a test corrupted on purpose, and `"extensions"`, the ids that the client declared (and
-//! `tasks` for the capability of 2025-11-25).
+//! `tasks` for the capability of 2025-11-25). A line with `"http"` is about an HTTP exchange, and
+//! has no message.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::IgnoredAny};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -46,6 +47,7 @@ struct Line<'a> {
     extensions: Option<Vec<String>>,
     #[serde(borrow)]
     message: Option<&'a RawValue>,
+    http: Option<IgnoredAny>,
 }
 
 /// A parsed line.
@@ -55,7 +57,9 @@ pub struct Entry {
     pub transport: String,
     /// The writer of the message.
     pub flow: Flow,
-    /// The message to check; `None` if it was corrupted on purpose.
+    /// False if the line is about an HTTP exchange.
+    pub is_message: bool,
+    /// The message to check; `None` if it was corrupted on purpose, or if there is none.
     pub record: Option<Record>,
 }
 
@@ -80,13 +84,13 @@ impl Entry {
     /// If the line is not a record.
     pub fn parse(line: &[u8]) -> Result<Self, LineError> {
         let line: Line = serde_json::from_slice(line)?;
-        let record = match (line.malformed, line.record()) {
+        let record = match (line.malformed || line.http.is_some(), line.record()) {
             (true, _) => None,
             // Numbers and escapes that cannot be represented: a peer sent them on purpose.
             (false, Err(LineError::Unreadable(_))) if line.direction == Flow::Received => None,
             (false, record) => Some(record?),
         };
-        Ok(Self { transport: line.transport, flow: line.direction, record })
+        Ok(Self { transport: line.transport, flow: line.direction, is_message: line.http.is_none(), record })
     }
 }
 

@@ -171,7 +171,9 @@ impl Tally {
 
     fn check(&mut self, checker: &Checker, path: &Path, line: usize, entry: Entry) {
         let Some(mut record) = entry.record else {
-            self.malformed += 1;
+            if entry.is_message {
+                self.malformed += 1;
+            }
             return;
         };
         self.checked += 1;

@@ -49,6 +49,10 @@ impl ClientInbox {
 }
 
 impl Inbox for ClientInbox {
+    fn connection(&self) -> Option<u64> {
+        self.client().map(|client| client.id.0)
+    }
+
     fn message(&self, frame: Bytes) {
         self.with_client(|client| {
             // Hooks of the program run in here, and their panics must not end the reader.
@@ -158,9 +162,18 @@ impl ClientInner {
                 _ => None,
             };
             let (side, direction, transport) = (Side::Client, Direction::Received, self.transport);
-            let client_capabilities = declared.as_ref();
+            let (client_capabilities, connection) = (declared.as_ref(), Some(self.id.0));
             log.message(
-                &MessageInfo { side, direction, transport, revision, client_capabilities, method, refused: false },
+                &MessageInfo {
+                    side,
+                    direction,
+                    connection,
+                    transport,
+                    revision,
+                    client_capabilities,
+                    method,
+                    refused: false,
+                },
                 &copy,
             );
         }

@@ -344,10 +344,19 @@ impl ClientInner {
 
     pub(super) fn log(&self, direction: Direction, revision: Option<Revision>, method: &str, text: &[u8]) {
         if let Some(log) = self.wire_log() {
-            let (side, transport) = (Side::Client, self.transport);
+            let (side, transport, connection) = (Side::Client, self.transport, Some(self.id.0));
             let (method, client_capabilities) = (Some(method), Some(&self.capabilities));
             log.text(
-                &MessageInfo { side, direction, transport, revision, client_capabilities, method, refused: false },
+                &MessageInfo {
+                    side,
+                    direction,
+                    connection,
+                    transport,
+                    revision,
+                    client_capabilities,
+                    method,
+                    refused: false,
+                },
                 text,
             );
         }

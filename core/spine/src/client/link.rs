@@ -196,6 +196,11 @@ pub struct RequestHead {
 
 /// Receives what arrives from the server. Never blocks for long.
 pub trait Inbox: Send + Sync + 'static {
+    /// The number of the client, for observers of HTTP exchanges.
+    #[doc(hidden)]
+    fn connection(&self) -> Option<u64> {
+        None
+    }
     /// A frame arrived: one message, or a batch.
     fn message(&self, frame: Bytes);
     /// Returns whether a request is still pending.

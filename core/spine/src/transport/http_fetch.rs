@@ -1,10 +1,14 @@
 //! Fetches documents that the core itself needs: keys and metadata of authorization servers.
 
-use super::http_defaults::{AGENT, trusting};
+use super::{
+    http_defaults::{AGENT, trusting},
+    observed_exchange::ObservedExchange,
+};
 use crate::{
     auth::{AuthOptionError, Authorization, AuthorizationOptions, Fetch, FetchError, JwtOptions, JwtVerifier, is_safe},
     http::guard::is_loopback,
     runtime::BoxedTask,
+    wire_log::Side,
 };
 use bytes::{Bytes, BytesMut};
 use http::{Request, Response};
@@ -78,7 +82,17 @@ pub(super) async fn bounded(
 ) -> Result<Response<Bytes>, FetchError> {
     // reqwest's own message repeats the URL; the cause is more helpful.
     let unreachable = |error: reqwest::Error| FetchError(format!("Could not fetch {uri}: {}", cause(&error)));
-    let mut response = client.execute(request).await.map_err(unreachable)?;
+    let url = request.url().as_str();
+    let observed = ObservedExchange::begin(Side::Client, request.method(), &url, request.headers());
+    let executed = client.execute(request).await.map_err(unreachable);
+    let mut response = match executed {
+        Ok(response) => response,
+        Err(error) => {
+            ObservedExchange::failed(observed, &error.0);
+            return Err(error);
+        }
+    };
+    ObservedExchange::answered(observed, response.status(), response.headers());
     let mut body = BytesMut::new();
     while let Some(piece) = response.chunk().await.map_err(unreachable)? {
         if body.len() + piece.len() > MAX_BYTES {

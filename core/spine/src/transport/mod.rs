@@ -35,8 +35,12 @@ mod listen_address;
 mod listener;
 #[cfg(all(feature = "auth", feature = "http-client"))]
 mod oauth;
+#[cfg(any(feature = "auth", feature = "http-client", feature = "http-server"))]
+mod observed_exchange;
+pub(crate) mod observer;
 mod private_file;
 mod queued;
+mod redaction;
 #[cfg(any(feature = "stdio", feature = "http-server"))]
 pub(crate) mod signals;
 #[cfg(feature = "skills")]

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "terminal")]
 use super::terminal;
-use super::{store, wire_file::WireFile};
+use super::{observer, store};
 use crate::{
     runtime::{BoxedTask, Runtime, Terminal},
     store::{Store, StoreError},
@@ -54,7 +54,7 @@ impl Runtime for TokioRuntime {
     }
 
     fn wire_log(&self) -> Option<&dyn WireLog> {
-        WireFile::of_process().map(|file| file as &dyn WireLog)
+        observer::of_process()
     }
 
     fn open_store(&self, url: &str, deadline: Duration) -> Result<Arc<dyn Store>, StoreError> {

@@ -1,18 +1,18 @@
-//! Writes the wire log as JSON lines, one file per process, in the directory that
-//! `TRUNKLINE_WIRE_LOG` names.
+//! Writes messages and HTTP exchanges as JSON lines, one file per process.
 
 use super::private_file::private;
 use crate::{
     protocol::RawJson,
-    wire_log::{Direction, MessageInfo, Side, WireLog},
+    wire_log::{Direction, HttpExchange, MessageInfo, Side, Transport, WireLog},
 };
-use once_cell::race::OnceBox;
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 use std::{
+    collections::BTreeMap,
     fs::{self, File},
     io::Write,
     path::Path,
+    time::SystemTime,
 };
 
 /// A wire log file.
@@ -22,6 +22,10 @@ pub(super) struct WireFile {
 
 #[derive(Serialize)]
 struct WireRecord<'a> {
+    /// Milliseconds since the Unix epoch.
+    time: u128,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    connection: Option<u64>,
     role: &'static str,
     direction: &'static str,
     transport: &'static str,
@@ -31,25 +35,28 @@ struct WireRecord<'a> {
     extensions: Option<Vec<String>>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     malformed: bool,
-    message: &'a RawValue,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    http: Option<HttpRecord<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct HttpRecord<'a> {
+    method: &'a str,
+    url: &'a str,
+    request_headers: BTreeMap<&'a str, Vec<&'a str>>,
+    status: Option<u16>,
+    response_headers: BTreeMap<&'a str, Vec<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+    ms: u128,
 }
 
 impl WireFile {
-    /// The file of this process, if the environment enables the wire log.
-    pub(super) fn of_process() -> Option<&'static Self> {
-        static FILE: OnceBox<Option<WireFile>> = OnceBox::new();
-        let open = || {
-            let folder = std::env::var_os("TRUNKLINE_WIRE_LOG")?;
-            Self::in_folder(Path::new(&folder))
-                .inspect_err(
-                    |error| tracing::error!(target: "trunkline::wire_log", %error, "could not write the wire log"),
-                )
-                .ok()
-        };
-        FILE.get_or_init(|| Box::new(open())).as_ref()
-    }
-
-    fn in_folder(folder: &Path) -> std::io::Result<Self> {
+    /// Creates a file for this process in a folder.
+    pub(super) fn in_folder(folder: &Path) -> std::io::Result<Self> {
         fs::create_dir_all(folder)?;
         let mut random = [0; 8];
         getrandom::fill(&mut random).map_err(std::io::Error::other)?;
@@ -57,6 +64,31 @@ impl WireFile {
         // Messages contain user data and secrets.
         Ok(Self { file: private().create_new(true).append(true).open(folder.join(name))? })
     }
+
+    fn write(&self, record: &WireRecord<'_>) {
+        if let Ok(mut line) = serde_json::to_vec(record) {
+            // A message may contain line breaks between tokens; inside strings they are escaped.
+            line.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
+            line.push(b'\n');
+            // Each line is one write, because several threads append and a killed process must not
+            // leave partial lines.
+            let _ = (&self.file).write_all(&line);
+        }
+    }
+}
+
+fn milliseconds() -> u128 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_millis()
+}
+
+fn role(side: Side) -> &'static str {
+    if side == Side::Server { "server" } else { "client" }
+}
+
+fn by_name(headers: &[(String, String)]) -> BTreeMap<&str, Vec<&str>> {
+    let mut all: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    headers.iter().for_each(|(name, value)| all.entry(name).or_default().push(value));
+    all
 }
 
 /// The ids of the declared extensions, and the tasks capability of 2025-11-25 (TKX-50).
@@ -71,24 +103,44 @@ impl WireLog for WireFile {
     fn text(&self, exchange: &MessageInfo<'_>, text: &[u8]) {
         let Ok(message) = serde_json::from_slice(text) else { return };
         let sent = exchange.direction == Direction::Sent;
-        let record = WireRecord {
-            role: if exchange.side == Side::Server { "server" } else { "client" },
+        self.write(&WireRecord {
+            time: milliseconds(),
+            connection: exchange.connection,
+            role: role(exchange.side),
             direction: if sent { "sent" } else { "received" },
             transport: exchange.transport.name(),
             revision: exchange.revision.map(|revision| revision.as_str()),
             method: exchange.method.filter(|method| !method.is_empty()),
             extensions: exchange.client_capabilities.map(declared),
             malformed: exchange.refused && !sent,
-            message,
+            message: Some(message),
+            http: None,
+        });
+    }
+
+    fn http(&self, exchange: &HttpExchange<'_>) {
+        let http = HttpRecord {
+            method: exchange.method,
+            url: exchange.url,
+            request_headers: by_name(&exchange.request_headers),
+            status: exchange.status,
+            response_headers: by_name(&exchange.response_headers),
+            error: exchange.error,
+            ms: exchange.duration.as_millis(),
         };
-        if let Ok(mut line) = serde_json::to_vec(&record) {
-            // A message may contain line breaks between tokens; inside strings they are escaped.
-            line.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
-            line.push(b'\n');
-            // Each line is one write, because several threads append and a killed process must not
-            // leave partial lines.
-            let _ = (&self.file).write_all(&line);
-        }
+        self.write(&WireRecord {
+            time: milliseconds(),
+            connection: exchange.connection,
+            role: role(exchange.side),
+            direction: if exchange.side == Side::Client { "sent" } else { "received" },
+            transport: Transport::Http.name(),
+            revision: None,
+            method: None,
+            extensions: None,
+            malformed: false,
+            message: None,
+            http: Some(http),
+        });
     }
 }
 

@@ -66,6 +66,10 @@ fn counts_pure_messages_in_files_and_folders() {
                 "role": "server", "direction": "received", "transport": "http", "revision": null, "method": null,
                 "malformed": true, "message": "{"
             }),
+            json!({
+                "role": "client", "direction": "sent", "transport": "http", "revision": null, "method": null,
+                "http": {"method": "POST", "status": 200}
+            }),
         ],
     );
     let report = folder.0.join("reports/wire.json");

@@ -118,7 +118,7 @@ fn compare_types(was: &Map<String, Value>, is: &Map<String, Value>, path: &str, 
         return;
     }
     let accepts = |kind: &&str| new.contains(kind) || (*kind == "integer" && new.contains("number"));
-    let is_wider = new.is_empty() || (!old.is_empty() && old.iter().all(|kind| accepts(&kind)));
+    let is_wider = new.is_empty() || (!old.is_empty() && old.iter().all(accepts));
     let class = if is_wider { ChangeClass::Compatible } else { ChangeClass::Breaking };
     let words = |types: &BTreeSet<&str>| match types.is_empty() {
         true => "anything".to_owned(),

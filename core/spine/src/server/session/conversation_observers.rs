@@ -218,8 +218,8 @@ impl<'a> ConversationObservers<'a> {
     fn info(self, direction: Direction, context: LogContext<'a>, refused: bool) -> MessageInfo<'a> {
         let LogContext { revision, client_capabilities } = context;
         let revision = revision.or_else(|| self.0.revision());
-        let (side, transport) = (Side::Server, self.0.setup.transport);
-        MessageInfo { side, direction, transport, revision, client_capabilities, method: None, refused }
+        let (side, transport, connection) = (Side::Server, self.0.setup.transport, Some(self.0.number));
+        MessageInfo { side, direction, connection, transport, revision, client_capabilities, method: None, refused }
     }
 
     fn facts(self, revision: Option<Revision>, reply: &Reply) -> NetworkFacts {

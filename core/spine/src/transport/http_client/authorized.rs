@@ -11,7 +11,8 @@ use crate::{
     on_drop::OnDrop,
     protocol::{RequestId, Revision},
     race::guarded,
-    transport::TokioRuntime,
+    transport::{TokioRuntime, observed_exchange::ObservedExchange},
+    wire_log::Side,
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -102,11 +103,21 @@ impl LinkContext {
         loop {
             let mut headers = with_credentials(&outgoing.headers, credentials)?;
             self.cookies.add_to(&mut headers, &url, SystemTime::now());
+            let observed = ObservedExchange::begin(Side::Client, &outgoing.method, &url, &headers)
+                .map(|observed| observed.of_client(self.inbox.connection()));
             let mut request = self.route.client.request(outgoing.method.clone(), url).headers(headers);
             if outgoing.method == Method::POST {
                 request = request.body(outgoing.body.clone());
             }
-            let response = request.send().await.map_err(|error| http_failure::of_reqwest(&self.route.target, error))?;
+            let sent = request.send().await.map_err(|error| http_failure::of_reqwest(&self.route.target, error));
+            let response = match sent {
+                Ok(response) => response,
+                Err(failure) => {
+                    ObservedExchange::failed(observed, &failure.to_string());
+                    return Err(failure);
+                }
+            };
+            ObservedExchange::answered(observed, response.status(), response.headers());
             self.cookies.keep(response.headers(), response.url(), SystemTime::now());
             match followed(&response).filter(|_| redirects < MAX_REDIRECTS) {
                 Some(target) => url = target,

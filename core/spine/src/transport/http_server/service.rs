@@ -4,6 +4,7 @@ use super::{
     super::{
         blocked::{CUT_TIMEOUT, exit_if_blocked},
         closing::Closing,
+        observed_exchange::ObservedExchange,
         signals::SignalWatch,
     },
     access_control::AccessControl,
@@ -221,6 +222,7 @@ impl HttpService {
         let has_connection_header = parts.version < Version::HTTP_2;
         let request = HttpRequest::new(parts, peer);
         let access = AccessRecord::begin(&request);
+        let observed = ObservedExchange::begin(Side::Server, request.method(), request.uri(), request.headers());
         // Before the guard, because orchestrators send the address of the process as `Host`.
         if let (Some(readiness), Some(probe)) = (&shared.readiness, shared.routes.probe(request.uri().path())) {
             let response = readiness.answer(probe, request.method(), shared.is_closing()).await;
@@ -243,6 +245,7 @@ impl HttpService {
         if has_connection_header && shared.is_closing() {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
+        ObservedExchange::answered(observed, response.status(), response.headers());
         response
     }
 
@@ -354,8 +357,10 @@ impl EndpointState {
     fn log(&self, rejection: &Rejection) {
         let Some(log) = self.runtime.wire_log() else { return };
         let (side, direction, transport) = (Side::Server, Direction::Sent, Transport::Http);
-        let (revision, client_capabilities, method) = (None, None, None);
-        let info = MessageInfo { side, direction, transport, revision, client_capabilities, method, refused: true };
+        let (revision, client_capabilities, method, connection) = (None, None, None, None);
+        let refused = true;
+        let info =
+            MessageInfo { side, direction, connection, transport, revision, client_capabilities, method, refused };
         log.text(&info, &rejection.body);
     }
 }
