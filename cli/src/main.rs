@@ -50,7 +50,7 @@ struct Program {
 fn main() -> ExitCode {
     let program = Program::parse();
     let output = Output::new(&program.output);
-    let ended = run(program.command, &output);
+    let ended = program.output.record().and_then(|()| run(program.command, &output));
     match ended {
         Ok(exit) => exit.into(),
         Err(failure) => {

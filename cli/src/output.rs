@@ -3,7 +3,10 @@
 use crate::failure::Failure;
 use anstyle::{AnsiColor, Style};
 use clap::{Args, builder::FalseyValueParser};
-use std::io::{self, IsTerminal, Write};
+use std::{
+    io::{self, IsTerminal, Write},
+    path::PathBuf,
+};
 use trunkline::{printable, printable_json, protocol::RawJson};
 
 /// The flags about output.
@@ -19,6 +22,19 @@ pub(crate) struct OutputFlags {
     /// Print without colors. `NO_COLOR` and `CLICOLOR` work as well.
     #[arg(long, global = true, env = "TRUNKLINE_NO_COLOR", hide_env = true, value_parser = FalseyValueParser::new())]
     no_color: bool,
+    /// Record all messages, and the heads of HTTP requests and responses, as lines of JSON in a new
+    /// file in this folder. Secrets are removed, but not what the messages contain.
+    #[arg(long, value_name = "FOLDER", global = true, env = "TRUNKLINE_WIRE", hide_env = true)]
+    wire: Option<PathBuf>,
+}
+
+impl OutputFlags {
+    /// Begins to record, if the person wants it.
+    pub(crate) fn record(&self) -> Result<(), Failure> {
+        let Some(folder) = &self.wire else { return Ok(()) };
+        trunkline::wire_log::record_in(folder)
+            .map_err(|error| Failure::usage(format!("--wire: {} cannot be written: {error}", folder.display())))
+    }
 }
 
 /// Prints results and errors.

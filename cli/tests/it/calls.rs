@@ -290,3 +290,27 @@ fn headers_come_from_flags_files_and_variables() {
     let ran = trunkline(&["ping", &url, "--header", "secret"]);
     assert!(!ran.failed(2).contains("secret"), "{ran:?}");
 }
+
+#[test]
+fn messages_and_http_heads_are_recorded_without_secrets() {
+    let (server, home) = (OverHttp::start(), Folder::new());
+    let secret = "a-secret-that-nobody-may-see";
+    let mut program = command(&home.path);
+    program.args(["call", &server.url, "echo", &format!("message={secret}"), "--bearer-env", "KEY", "--wire", "wire"]);
+    let ran = ran(program.env("KEY", secret).env_remove("TRUNKLINE_WIRE_LOG")).done();
+    let files: Vec<_> = std::fs::read_dir(home.path.join("wire")).unwrap().map(|file| file.unwrap().path()).collect();
+    let [file] = &files[..] else { panic!("{files:?} {ran:?}") };
+    let text = std::fs::read_to_string(file).unwrap();
+    assert!(!text.contains(secret), "{text}");
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let posts: Vec<_> = lines.iter().filter(|line| line["http"]["method"] == "POST").collect();
+    assert!(posts.iter().any(|line| line["http"]["status"] == 200), "{text}");
+    for post in posts {
+        assert_eq!(post["http"]["requestHeaders"]["authorization"][0], "Bearer (removed)", "{post}");
+        assert_eq!((&post["role"], post["connection"].is_u64()), (&json!("client"), true), "{post}");
+    }
+    let calls = lines.iter().filter(|line| line["message"]["method"] == "tools/call").count();
+    assert_eq!(calls, 1, "{text}");
+    let refused = trunkline(&["list", "--wire", "/dev/null/wire", "--", "server"]);
+    assert!(refused.failed(2).contains("--wire"), "{refused:?}");
+}
