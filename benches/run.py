@@ -124,6 +124,8 @@ def measure_rounds(options: argparse.Namespace, explicit: dict[tuple[str, str], 
     absent = [name for name in OPTIONAL if (not only or name in only) and not Path(SERVERS[name]).exists()]
     for name in absent:
         print(f"{name} is left out: {SERVERS[name]} is not built", file=sys.stderr)
+    # Those that failed: another round would take as long, and fail as well.
+    failed: set[tuple[str, str]] = set()
     with Path(options.out).open("a") as out:
         for number in range(options.rounds):
             for work in options.work if number % 2 == 0 else options.work[::-1]:  # so that a trend evens out
@@ -131,8 +133,12 @@ def measure_rounds(options: argparse.Namespace, explicit: dict[tuple[str, str], 
                 names = [name for name in names if (not only or name in only or name in added) and name not in absent]
                 start = number % len(names) if names else 0
                 for name in names[start:] + names[:start]:  # the order rotates from round to round
+                    if (work, name) in failed:
+                        continue
                     row = {"run": run, "round": number, **measure(work, name, explicit, measuring)}
                     print(json.dumps(row), file=out, flush=True)
+                    if "error" in row:
+                        failed.add((work, name))
                     number_shown = row.get("cpu_us_call", row.get("cold_cpu_ms", ""))
                     problem = row.get("error", row.get("skipped", ""))[-150:]
                     print(number, work, name, number_shown, problem, file=sys.stderr, flush=True)

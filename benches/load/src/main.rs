@@ -272,7 +272,7 @@ fn run_http(lanes: &mut [Lane], g: &Gen, id0: u64, n: u64) -> Stats {
                 sent += 1;
             }
         }
-        let r = unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as _, 60_000) };
+        let r = unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as _, STALL_MS) };
         assert!(r > 0, "no response in 60 s");
         for i in 0..lanes.len() {
             if fds[i].revents == 0 {

@@ -6,6 +6,7 @@ use std::{
     collections::BTreeMap,
     io::{Read, Write},
     net::TcpStream,
+    os::fd::AsRawFd,
     process::{Child, ChildStdin, ChildStdout},
 };
 
@@ -253,6 +254,14 @@ fn answer(message: &RawValue) -> String {
 pub const INIT: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"mcpload","version":"0"}}}"#;
 pub const INITED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
+/// How long a response may take, in milliseconds.
+pub const STALL_MS: i32 = 60_000;
+
+fn is_readable(fd: i32, timeout_ms: i32) -> bool {
+    let mut fds = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    unsafe { libc::poll(&mut fds, 1, timeout_ms) == 1 }
+}
+
 pub struct Stdio {
     pub child: Child,
     w: ChildStdin,
@@ -282,6 +291,8 @@ impl Stdio {
         loop {
             let old = self.buf.len();
             self.buf.resize(old + 262_144, 0);
+            // As over HTTP: a server that hangs must not hold up the others for longer.
+            assert!(is_readable(self.r.as_raw_fd(), STALL_MS), "no response for {} s", STALL_MS / 1000);
             let n = self.r.read(&mut self.buf[old..]).expect("read");
             self.buf.truncate(old + n);
             assert!(n > 0, "server closed stdout");
