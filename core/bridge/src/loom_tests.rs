@@ -38,7 +38,7 @@ struct WokenHost {
 
 impl WokenHost {
     fn wait(&self) {
-        let mut rung = self.changed.wait_while_until(self.rung.lock(), Instant::now(), |rung| !*rung);
+        let mut rung = self.changed.wait_while_until(self.rung.lock(), Instant::now() + WAIT_TIMEOUT, |rung| !*rung);
         *rung = false;
     }
 
@@ -105,6 +105,20 @@ fn each_waiting_thread_of_the_pool_gets_one_call() {
         queue.push(Lane::Pool, call(1));
         queue.push(Lane::Pool, call(2));
         assert_eq!(workers.map(|worker| worker.join().unwrap()), [1, 1]);
+    });
+}
+
+#[test]
+fn a_thread_that_stands_by_sees_what_a_drain_leaves() {
+    model(|| {
+        let (_, queue) = waist();
+        let (standing, draining) = (Arc::clone(&queue), Arc::clone(&queue));
+        let stand_by = thread::spawn(move || standing.stand_by(Duration::ZERO, WAIT_TIMEOUT));
+        let drainer = thread::spawn(move || draining.drain(Lane::Queue, 1, WAIT_TIMEOUT).len());
+        queue.push(Lane::Queue, call(1));
+        queue.push(Lane::Queue, call(2));
+        assert_eq!(drainer.join().unwrap(), 1);
+        assert!(stand_by.join().unwrap());
     });
 }
 

@@ -285,6 +285,18 @@ impl Port {
         Ok(self.state()?.queue.drain(lane, max, millis(wait_ms)))
     }
 
+    /// Waits up to `wait_ms` until an event of the main lane has been pending for `grace_us` while no
+    /// thread drained it, or the port has stopped. Returns whether that is so.
+    ///
+    /// A host whose draining thread also runs short functions of the program needs one thread that
+    /// stands by: if a function takes longer, that one drains.
+    ///
+    /// # Errors
+    /// Only if the port belongs to another process.
+    pub fn stand_by(&self, grace_us: u64, wait_ms: u64) -> Result<bool, BridgeError> {
+        Ok(self.state()?.queue.stand_by(Duration::from_micros(grace_us), millis(wait_ms)))
+    }
+
     /// Takes the first event of the main lane, without waiting.
     ///
     /// # Errors

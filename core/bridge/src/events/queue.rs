@@ -45,8 +45,32 @@ pub(crate) struct EventQueue {
 
 #[derive(Default)]
 struct LaneQueue {
-    items: Mutex<VecDeque<QueuedEvent>>,
+    items: Mutex<LaneItems>,
     changed: Condvar,
+    /// Wakes the thread that stands by.
+    unattended: Condvar,
+}
+
+#[derive(Default)]
+struct LaneItems {
+    items: VecDeque<QueuedEvent>,
+    /// The number of threads that wait for an item.
+    drainers: usize,
+    /// How often items were asked for.
+    drains: u64,
+    /// True while a thread that stands by sleeps until there is an item that nobody waits for.
+    stands_by: bool,
+}
+
+impl LaneItems {
+    fn is_unattended(&self) -> bool {
+        self.drainers == 0 && !self.items.is_empty()
+    }
+
+    /// Returns whether to wake the thread that stands by.
+    fn leaves_to_stand_by(&mut self) -> bool {
+        self.is_unattended() && std::mem::take(&mut self.stands_by)
+    }
 }
 
 enum QueuedEvent {
@@ -142,9 +166,9 @@ impl EventQueue {
     /// Withdraws a call. Returns `false` if it has already been drained.
     pub(crate) fn withdraw(&self, lane: Lane, ticket: u64) -> bool {
         let it = |item: &QueuedEvent| matches!(item, QueuedEvent::Event(event) if event.kind == EventKind::Call && event.ticket == ticket);
-        let mut items = self.lanes[lane as usize].items.lock();
-        let found = items.iter().position(it);
-        found.and_then(|index| items.remove(index)).is_some()
+        let mut lane = self.lanes[lane as usize].items.lock();
+        let found = lane.items.iter().position(it);
+        found.and_then(|index| lane.items.remove(index)).is_some()
     }
 
     /// Returns the queued event that the host must drain for a listener to end, if any: the ticket
@@ -157,7 +181,7 @@ impl EventQueue {
             }
             _ => None,
         };
-        self.lanes[Lane::Queue as usize].items.lock().iter().find_map(end)
+        self.lanes[Lane::Queue as usize].items.lock().items.iter().find_map(end)
     }
 
     /// Adds a notification from a peer, unless too many of its connection are queued.
@@ -224,6 +248,7 @@ impl EventQueue {
             // Holding the lock ensures that no drainer is between checking for the end and waiting.
             let _items = lane.items.lock();
             lane.changed.notify_all();
+            lane.unattended.notify_all();
         }
     }
 
@@ -255,8 +280,8 @@ impl EventQueue {
 
     fn add(&self, lane: Lane, item: QueuedEvent, last: bool) {
         let queue = &self.lanes[lane as usize];
-        let was_empty = {
-            let mut items = queue.items.lock();
+        let (was_empty, is_awaited, is_unattended) = {
+            let mut lane = queue.items.lock();
             // Checked under the lock of the lane that gets the last event, so nothing can be added
             // after it.
             if self.stopped.load(Ordering::Acquire) {
@@ -265,10 +290,15 @@ impl EventQueue {
             if last {
                 self.stopped.store(true, Ordering::Release);
             }
-            items.push_back(item);
-            items.len() == 1
+            lane.items.push_back(item);
+            let is_unattended = lane.leaves_to_stand_by();
+            (lane.items.len() == 1, lane.drainers > 0, is_unattended)
         };
-        queue.changed.notify_one();
+        if is_awaited {
+            queue.changed.notify_one();
+        } else if is_unattended {
+            queue.unattended.notify_one();
+        }
         if was_empty && lane == Lane::Queue && !self.muted.load(Ordering::Acquire) && QUIET.get() != self.address() {
             ring(&*self.bell);
         }
@@ -289,7 +319,7 @@ impl EventQueue {
 
     /// The number of events in the main lane.
     pub(crate) fn pending(&self) -> usize {
-        self.lanes[Lane::Queue as usize].items.lock().len()
+        self.lanes[Lane::Queue as usize].items.lock().items.len()
     }
 
     /// Takes up to `max` events, waiting up to `wait` for the first.
@@ -298,23 +328,58 @@ impl EventQueue {
             self.drained.store(true, Ordering::Relaxed);
         }
         let queue = &self.lanes[lane as usize];
-        let taken: Vec<QueuedEvent> = {
-            let mut items = queue.items.lock();
-            if items.is_empty() && !wait.is_zero() {
-                let nothing =
-                    |items: &mut VecDeque<QueuedEvent>| items.is_empty() && !self.stopped.load(Ordering::Acquire);
-                items = queue.changed.wait_while_until(items, Instant::now() + wait, nothing);
+        let (taken, is_unattended): (Vec<QueuedEvent>, bool) = {
+            let mut lane = queue.items.lock();
+            lane.drains += 1;
+            if lane.items.is_empty() && !wait.is_zero() {
+                let nothing = |lane: &mut LaneItems| lane.items.is_empty() && !self.stopped.load(Ordering::Acquire);
+                lane.drainers += 1;
+                lane = queue.changed.wait_while_until(lane, Instant::now() + wait, nothing);
+                lane.drainers -= 1;
             }
-            let count = max.min(items.len());
-            items.drain(..count).collect()
+            let count = max.min(lane.items.len());
+            let taken = lane.items.drain(..count).collect();
+            (taken, lane.leaves_to_stand_by())
         };
+        if is_unattended {
+            queue.unattended.notify_one();
+        }
         taken.into_iter().map(|item| self.finish(item)).collect()
+    }
+
+    /// Waits up to `wait` until an event of the main lane has been pending for `grace` while nobody
+    /// drained it, or the last event was added. Returns whether that is so. One thread at a time
+    /// stands by.
+    pub(crate) fn stand_by(&self, grace: Duration, wait: Duration) -> bool {
+        let queue = &self.lanes[Lane::Queue as usize];
+        let deadline = Instant::now() + wait;
+        let mut lane = queue.items.lock();
+        loop {
+            let attended = |lane: &mut LaneItems| !lane.is_unattended() && !self.stopped.load(Ordering::Acquire);
+            // Set again before each sleep: another thread may drain what this one was woken for.
+            let sleeps = |lane: &mut LaneItems| {
+                lane.stands_by = attended(lane);
+                lane.stands_by
+            };
+            lane = queue.unattended.wait_while_until(lane, deadline, sleeps);
+            lane.stands_by = false;
+            if attended(&mut lane) {
+                return false;
+            }
+            // The thread that drains may only be between two drains. Nothing wakes this one meanwhile.
+            let drains = lane.drains;
+            let is_left = |lane: &mut LaneItems| lane.drains == drains && !self.stopped.load(Ordering::Acquire);
+            lane = queue.unattended.wait_while_until(lane, Instant::now() + grace, is_left);
+            if lane.drains == drains {
+                return true;
+            }
+        }
     }
 
     /// Takes the first event of the main lane, without waiting.
     pub(crate) fn take(&self) -> Option<Event> {
         self.drained.store(true, Ordering::Relaxed);
-        let item = self.lanes[Lane::Queue as usize].items.lock().pop_front();
+        let item = self.lanes[Lane::Queue as usize].items.lock().items.pop_front();
         item.map(|item| self.finish(item))
     }
 
@@ -516,6 +581,88 @@ mod tests {
         queue.mute();
         queue.push(Lane::Queue, call(2));
         assert_eq!(queue.drain(Lane::Queue, 9, Duration::ZERO).len(), 1);
+    }
+
+    #[test]
+    fn a_thread_that_stands_by_takes_over_what_nobody_drains() {
+        const GRACE: Duration = Duration::from_millis(50);
+        const LONG: Duration = Duration::from_secs(600);
+        let (queue, _) = queue();
+        assert!(!queue.stand_by(Duration::ZERO, Duration::from_millis(5)), "nothing is pending");
+        std::thread::scope(|scope| {
+            let stand_by = scope.spawn(|| queue.stand_by(GRACE, LONG));
+            let drained = scope.spawn(|| queue.drain(Lane::Queue, 1, LONG));
+            while queue.lanes[0].items.lock().drainers == 0 {
+                std::thread::yield_now();
+            }
+            queue.push(Lane::Queue, call(1));
+            assert_eq!(drained.join().unwrap().len(), 1);
+            std::thread::sleep(2 * GRACE);
+            assert!(!stand_by.is_finished(), "it was drained");
+
+            let pushed = Instant::now();
+            queue.push(Lane::Queue, call(2));
+            assert!(stand_by.join().unwrap());
+            assert!(pushed.elapsed() >= GRACE);
+            assert_eq!(queue.drain(Lane::Queue, 1, Duration::ZERO).len(), 1);
+
+            let stand_by = scope.spawn(|| queue.stand_by(LONG, LONG));
+            queue.stop(Event::default());
+            assert!(stand_by.join().unwrap());
+        });
+    }
+
+    #[test]
+    fn a_thread_that_stands_by_is_woken_after_others_were_faster() {
+        const GRACE: Duration = Duration::from_millis(20);
+        const LONG: Duration = Duration::from_secs(600);
+        let (queue, _) = queue();
+        let until_it_sleeps = || {
+            let deadline = Instant::now() + Duration::from_secs(20);
+            while !queue.lanes[0].items.lock().stands_by {
+                assert!(Instant::now() < deadline, "nothing would wake it");
+                std::thread::yield_now();
+            }
+        };
+        std::thread::scope(|scope| {
+            // The last event ends the thread also if the test fails.
+            let _end = OnDrop::new(|| queue.stop(Event::default()));
+            scope.spawn(|| {
+                while !queue.is_stopped() {
+                    queue.stand_by(GRACE, LONG);
+                }
+            });
+            for ticket in 0..100 {
+                until_it_sleeps();
+                queue.push(Lane::Queue, call(ticket));
+                queue.drain(Lane::Queue, 9, Duration::ZERO);
+            }
+            until_it_sleeps();
+        });
+    }
+
+    #[test]
+    fn a_thread_that_stands_by_is_woken_for_what_a_drain_leaves() {
+        const LONG: Duration = Duration::from_secs(600);
+        let (queue, _) = queue();
+        std::thread::scope(|scope| {
+            let _end = OnDrop::new(|| queue.stop(Event::default()));
+            let stand_by = scope.spawn(|| queue.stand_by(Duration::ZERO, LONG));
+            while !queue.lanes[0].items.lock().stands_by {
+                std::thread::yield_now();
+            }
+            // As if a thread waited in `drain`, and took the first of two.
+            queue.lanes[0].items.lock().drainers = 1;
+            (1..=2).for_each(|ticket| queue.push(Lane::Queue, call(ticket)));
+            queue.lanes[0].items.lock().drainers = 0;
+            assert_eq!(queue.drain(Lane::Queue, 1, Duration::ZERO).len(), 1);
+            let deadline = Instant::now() + Duration::from_secs(20);
+            while !stand_by.is_finished() {
+                assert!(Instant::now() < deadline, "nothing wakes it");
+                std::thread::yield_now();
+            }
+            assert!(stand_by.join().unwrap());
+        });
     }
 
     #[test]

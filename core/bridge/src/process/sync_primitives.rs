@@ -43,14 +43,15 @@ mod checked {
     }
 
     impl Condvar {
-        /// Time does not pass in a model, so waiting forever is an error.
+        /// Time does not pass in a model, so waiting forever is an error. Only a deadline that is over
+        /// ends a wait.
         pub(crate) fn wait_while_until<'a, T>(
             &self,
             mut guard: MutexGuard<'a, T>,
-            _: Instant,
+            deadline: Instant,
             mut unchanged: impl FnMut(&mut T) -> bool,
         ) -> MutexGuard<'a, T> {
-            while unchanged(&mut guard) {
+            while Instant::now() < deadline && unchanged(&mut guard) {
                 guard = self.0.wait(guard).unwrap_or_else(PoisonError::into_inner);
             }
             guard
