@@ -2,6 +2,8 @@
 
 use trunkline_bridge::{self as bridge, BridgeError, ErrorKind};
 
+use crate::whole_bytes::WholeBytes;
+
 pub(crate) type Result<T> = std::result::Result<T, PortError>;
 
 /// An error of the bridge.
@@ -63,7 +65,7 @@ pub struct Event {
     /// The method or the operation; empty if none.
     pub name: String,
     /// JSON or text in UTF-8, or the bytes of a response.
-    pub body: Vec<u8>,
+    pub body: WholeBytes,
     /// The exchange or request that caused a call; 0 if none.
     pub cause: u64,
     /// The number of the port that knows the cause; 0 if it is the event's own port.
@@ -78,9 +80,20 @@ impl From<bridge::Event> for Event {
             handle: event.handle,
             ok: event.ok(),
             name: event.name,
-            body: event.body.into_bytes().into(),
+            body: WholeBytes(event.body.into_bytes()),
             cause: event.cause,
             cause_port: event.cause_port,
         }
+    }
+}
+
+impl Event {
+    /// The size of the number of events, which comes before them in a list.
+    pub(crate) const COUNT_SIZE: usize = size_of::<u32>();
+
+    /// Its size in a list: four numbers of 64 bits, two bytes, and the name and the body after their
+    /// lengths.
+    pub(crate) fn size(&self) -> usize {
+        4 * size_of::<u64>() + 2 + 2 * Self::COUNT_SIZE + self.name.len() + self.body.0.len()
     }
 }
