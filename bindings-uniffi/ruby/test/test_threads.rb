@@ -13,6 +13,85 @@ class TestThreads < TrunklineTest
     assert_equal ["met"] * 8, threads.map(&:value)
   end
 
+  # A handler that was short runs on the thread that receives events. When it blocks or ends that thread,
+  # another one goes on.
+  def test_a_short_handler_that_blocks_holds_up_nothing
+    began, go = Array.new(2) { Thread::Queue.new }
+    client = connected do |server|
+      server.tool("once", input: { kind: String }) do |ctx, kind:|
+        began << true unless kind == "short"
+        go.pop if kind == "blocks"
+        ctx.sleep(60) if kind == "waits"
+        Thread.exit if kind == "exits"
+        kind
+      end
+    end
+    Timeout.timeout(60) do
+      %w[blocks exits waits blocks].each do |kind|
+        20.times { client.call_tool("once", { kind: "short" }) }
+        thread = Thread.new { client.call_tool("once", { kind: kind }, timeout: kind == "waits" ? 1 : 60) }
+        thread.report_on_exception = false
+        began.pop
+        3.times { assert_equal "short", client.call_tool("once", { kind: "short" }).text }
+        go << true if kind == "blocks"
+        next assert_raises(Trunkline::TimeoutError) { thread.value } if kind == "waits"
+
+        assert_equal kind == "exits", thread.value.is_error ? true : false
+      end
+    end
+  end
+
+  # An event that stayed behind would wait for the handlers of the others.
+  def test_events_that_do_not_fit_into_the_buffer_cross_with_the_others
+    native = Trunkline::Native::Port.new
+    server = native.register("server", '{"info":{"name":"test","version":"1"}}')
+    tools = Array.new(3) do |number|
+      native.register("tool", JSON.generate(server: server, tool: { name: "tool#{number}", inputSchema: { type: "object" } }))
+    end
+    tools.each { |tool| native.unregister(tool) }
+    # Enough for two that report the end of a tool.
+    room = FFI::MemoryPointer.new(100)
+    assert_equal(-1, Trunkline::Native.plain_drain(native.instance_variable_get(:@plain), 9, 0, room, room.size))
+    assert_equal tools, native.drain(9, 0).map { |event| event[2] }
+  ensure
+    native&.close(0, 0)
+  end
+
+  def test_a_handler_that_blocks_holds_up_no_call_that_does_not_fit_into_the_buffer
+    began, go, arrived = Array.new(3) { Thread::Queue.new }
+    client = connected do |server|
+      server.tool("once", input: { blocks: :boolean }) { |blocks:| blocks ? (began << true) && go.pop : "short" }
+      server.tool("length", input: { text: String }) { |text:| text.length.to_s }
+    end
+    gate = Mutex.new
+    native = Trunkline::Port.current.native
+    native.define_singleton_method(:drain) do |*arguments|
+      arrived << true
+      gate.synchronize { nil }
+      super(*arguments)
+    end
+    native.define_singleton_method(:stand_by) { |grace_us, _| super(grace_us, 600_000) }
+    20.times { client.call_tool("once", { blocks: false }) }
+    gate.lock
+    arrived.clear
+    threads = [Thread.new { client.call_tool("once", { blocks: false }).text }]
+    Timeout.timeout(30) { arrived.pop }
+    # Both calls are pending when the next batch is drained.
+    [["once", { blocks: true }], ["length", { text: "a" * 100_000 }]].each do |name, given|
+      threads << Thread.new { client.call_tool(name, given).text }
+      sleep 0.2
+    end
+    gate.unlock
+    assert threads.last.join(30), "it waits for the handler"
+    Timeout.timeout(30) { began.pop }
+    go << "done"
+    assert_equal %w[short done 100000], threads.map(&:value)
+  ensure
+    gate&.unlock if gate&.owned?
+    go << "done" if threads&.any?(&:alive?)
+    %i[drain stand_by].each { |name| native&.singleton_class&.remove_method(name) }
+  end
+
   # The thread of the port may run between the request and the wait, as it does beside many others.
   def test_a_reply_may_arrive_before_anyone_waits_for_it
     requests = Trunkline::Requests.new(nil, Struct.new(:size) { def waiting = yield }.new)

@@ -3,9 +3,10 @@
 module Trunkline
   # The handler of a feature, as its calls use it: `run` gets the body and the context, and `answer`
   # converts what it returns. `where` names it in the log, as does `tool` if it is one, and `source`
-  # is the function of the program.
+  # is the function of the program. It is `short` if its last call took less than it takes to hand one
+  # to another thread.
   # @api private
-  Callable = Struct.new(:run, :answer, :where, :tool, :source, :owner, keyword_init: true) do
+  Callable = Struct.new(:run, :answer, :where, :tool, :source, :owner, :short, keyword_init: true) do
     # The event and the fields of a failure, as the core logs it.
     def failed
       tool ? { event: "a tool failed", fields: { "tool" => tool } } : { event: "a handler failed", fields: { "feature" => where } }
@@ -43,22 +44,51 @@ module Trunkline
       @open = {}
     end
 
-    # Runs the handler of a call on a thread of the pool.
-    def start(ticket, callable, body, cause)
-      return send_failure(ticket) { { "kind" => "tool", "message" => "the handler was removed before the call ran" } } unless callable
-
+    # Runs the handler of a call on a thread of the pool, or returns a function that runs it, if that is
+    # allowed and it is short.
+    def start(ticket, callable, body, cause, may_return_handler = false)
+      unless callable
+        send_failure(ticket) { { "kind" => "tool", "message" => "the handler was removed before the call ran" } }
+        return
+      end
       context = Context.new(@native, @requests, ticket, @requests.scope(cause), callable.owner)
       @lock.synchronize { @open[ticket] = context }
-      @pool.run(-> { caller_of(ticket) }) { run(ticket, callable, body, context) }
+      find = -> { caller_of(ticket) }
+      handler = -> { timed(callable) { run(ticket, callable, body, context) } }
+      return here(callable, handler) if may_return_handler && callable.short && @pool.enter(find)
+
+      @pool.run(find, &handler)
+      nil
     rescue ThreadError => e
       finish(ticket)
       send_failure(ticket) { failure(e, callable, context) }
+      nil
     end
 
     # Tells the handler that its call was cancelled.
     def cancel(ticket, reason) = finish(ticket)&.send(:cancel, reason)
 
     private
+
+    def here(callable, handler)
+      # Calls that arrive before it is over go to other threads.
+      callable.short = false
+      lambda do
+        handler.call
+      ensure
+        @pool.leave
+      end
+    end
+
+    # In seconds.
+    SHORT_CALL = 0.000_2
+    private_constant :SHORT_CALL
+
+    def timed(callable)
+      began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      yield
+      callable.short = Process.clock_gettime(Process::CLOCK_MONOTONIC) - began < SHORT_CALL
+    end
 
     def run(ticket, callable, body, context)
       return finish(ticket) if context.cancelled?

@@ -154,9 +154,10 @@ module Trunkline
       bytes.byteslice(5, bytes.bytesize).force_encoding(Encoding::UTF_8) if bytes.getbyte(0) == 1
     end
 
+    def self.events(buffer, status) = read_events(take(buffer, status))
+
     # The events of a batch, as arrays of kind, ticket, handle, ok, name, body and cause.
-    def self.events(buffer, status)
-      bytes = take(buffer, status)
+    def self.read_events(bytes)
       at = 4
       Array.new(bytes.unpack1("N")) do
         kind, ticket, handle, ok, length = bytes.unpack("CQ>Q>CN", offset: at)
@@ -185,8 +186,48 @@ module Trunkline
     attach_function :clone_port, :"#{PREFIX}clone_port", [:uint64, Status.by_ref], :uint64
     attach_function :free_port, :"#{PREFIX}free_port", [:uint64, Status.by_ref], :void
 
+    # What every call needs: see `bindings-uniffi/native/plain.rs`.
+    attach_function :plain_port, :trunkline_uniffi_plain_port, %i[uint64], :pointer
+    attach_function :plain_drain, :trunkline_uniffi_plain_drain, %i[pointer uint32 uint32 pointer uint32], :int64, blocking: true
+    attach_function :plain_stand_by, :trunkline_uniffi_plain_stand_by, %i[pointer uint32 uint32], :int64, blocking: true
+    attach_function :plain_complete, :trunkline_uniffi_plain_complete, %i[pointer uint64 uint8 buffer_in uint32], :int64
+    attach_function :plain_notify, :trunkline_uniffi_plain_notify, %i[pointer uint64 buffer_in uint32], :int64
+
+    # What every call needs, without the structs of uniffi. A negative result means that nothing was done.
+    module PlainPort
+      # For the events of a batch. A larger one has a buffer of its own.
+      BUFFER_SIZE = 65_536
+      private_constant :BUFFER_SIZE
+
+      def initialize
+        super
+        @plain = Native.plain_port(Native.clone_port(@handle, Status.new))
+        @events = FFI::MemoryPointer.new(BUFFER_SIZE)
+      end
+
+      # Only for the thread that drains the port.
+      def drain(max, wait_ms)
+        length = Native.plain_drain(@plain, max, wait_ms, @events, BUFFER_SIZE)
+        length.negative? ? super : Native.read_events(@events.read_bytes(length))
+      end
+
+      # Waits until an event has been pending for a while, but nobody drains it, or the port has ended.
+      def stand_by(grace_us, wait_ms) = Native.plain_stand_by(@plain, grace_us, wait_ms)
+
+      def complete(ticket, shape, body)
+        done = Native.plain_complete(@plain, ticket, shape, body, body.bytesize)
+        done.negative? ? super : done == 1
+      end
+
+      def notify(target, json)
+        super if Native.plain_notify(@plain, target, json, json.bytesize).negative?
+      end
+    end
+
     # A port of the core: the functions of `docs/bridge.md`. JSON crosses as text.
     class Port
+      prepend PlainPort
+
       # The second variant: `snake_case`.
       SNAKE_CASE = [2].pack("N").freeze
       private_constant :SNAKE_CASE

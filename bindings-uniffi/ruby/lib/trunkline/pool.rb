@@ -58,6 +58,24 @@ module Trunkline
       end
     end
 
+    # Counts the calling thread as one of the pool, if one is free for its job, until it calls {#leave}.
+    def enter(find)
+      @lock.synchronize do
+        next if @count.positive? || @running.length - @idle >= @shared
+
+        Thread.current.thread_variable_set(:trunkline_pool, self)
+        @running[Thread.current] = Job.new(nil, find)
+      end
+    end
+
+    def leave
+      Thread.current.thread_variable_set(:trunkline_pool, nil)
+      @lock.synchronize do
+        @running.delete(Thread.current)
+        wake
+      end
+    end
+
     # Lets another thread run handlers while the caller, which may be one of them, waits. Otherwise
     # handlers that wait for other handlers could wait forever.
     def waiting

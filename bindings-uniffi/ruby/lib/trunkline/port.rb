@@ -1,13 +1,10 @@
 # frozen_string_literal: true
 
 module Trunkline
-  # The event queue of this process, the thread that drains it, and what its events belong to.
+  # The event queue of this process, the threads that drain it, and what its events belong to.
   # `docs/bridge.md` describes the events.
   # @api private
   class Port
-    BATCH_SIZE = 512
-    # The thread waits in native code, which returns earlier for an event and at the end.
-    POLL_TIMEOUT_MS = 5_000
     # The exit of the process waits for the port to close, in seconds.
     EXIT_TIMEOUT = 2
 
@@ -92,7 +89,7 @@ module Trunkline
     def ensure_running
       raise ForkedError, "the client or listener belongs to the parent process: open a new one after the fork" if foreign?
 
-      @lock.synchronize { start unless @thread }
+      @lock.synchronize { start unless @receivers }
     end
 
     private
@@ -106,26 +103,23 @@ module Trunkline
 
     def start
       at_exit { finish }
-      @thread = Thread.new { drain }.tap { |thread| thread.name = "trunkline" }
+      @receivers = Receivers.new(@native, receive: method(:receive), abandon: method(:abandon)).tap(&:start)
     end
 
-    def drain
-      loop do
-        events = @native.drain(BATCH_SIZE, POLL_TIMEOUT_MS)
-        events.each do |event|
-          return if event.first == Waist::STOPPED
+    # Handles an event. Returns a handler to run on this thread, if that is allowed.
+    def receive(event, may_return_handler)
+      kind, ticket, handle, _, name, body, cause = event
+      return @calls.start(ticket, callable(handle, name), body, cause, may_return_handler) if kind == Waist::CALL
 
-          dispatch(*event)
-        rescue StandardError => e
-          # The other events must not be lost.
-          Trunkline.log_error("an event failed", e)
-        end
-      end
-    ensure
-      abandon
+      dispatch(*event)
+      nil
+    rescue StandardError => e
+      # The other events must not be lost.
+      Trunkline.log_error("an event failed", e)
+      nil
     end
 
-    # Nothing may wait for events any more, even if the program has killed the thread.
+    # Nothing may wait for events any more.
     def abandon
       @requests.abandon({ "kind" => "closed", "message" => "the thread that waits for events has ended" })
       owners, exchanges = @lock.synchronize { [@owners, @exchanges].map { |table| table.values.tap { table.clear } } }
@@ -133,9 +127,8 @@ module Trunkline
       exchanges.each { |queue| queue.push([Waist::HTTP_END, true, ""]) }
     end
 
-    def dispatch(kind, ticket, handle, ok, name, body, cause)
+    def dispatch(kind, ticket, handle, ok, name, body, _)
       case kind
-      when Waist::CALL then @calls.start(ticket, callable(handle, name), body, cause)
       when Waist::CANCEL then @calls.cancel(ticket, body.force_encoding(Encoding::UTF_8))
       when Waist::REPLY
         # A handle that has failed to open has no other end.
@@ -207,7 +200,7 @@ module Trunkline
     def close
       notices = @notices.values
       @native.close(0, 0)
-      @thread.join(EXIT_TIMEOUT)
+      @receivers.join(EXIT_TIMEOUT)
       # A thread must not begin or end while the interpreter does.
       notices |= @notices.values
       notices.each(&:close)

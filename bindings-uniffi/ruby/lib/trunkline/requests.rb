@@ -148,10 +148,12 @@ module Trunkline
 
     # The json gem refuses some escapes of unpaired surrogates, and reads others as something else.
     SURROGATE = /\\u[dD][89a-fA-F]/
+    # What each of them begins with: a search for these is several times as fast as the expression.
+    SURROGATE_STARTS = ["\\ud", "\\uD"].freeze
     # Pairs of surrogates, single ones, and all other escapes, so that no match begins within one.
     ESCAPE = /\\(?:u[dD][89abAB]\h\h\\u[dD][c-fC-F]\h\h|u[dD][89a-fA-F]\h\h|.)/m
     UNPAIRED_LENGTH = 6
-    private_constant :SURROGATE, :ESCAPE, :UNPAIRED_LENGTH
+    private_constant :SURROGATE, :SURROGATE_STARTS, :ESCAPE, :UNPAIRED_LENGTH
 
     # Unpaired surrogates become U+FFFD.
     # @raise [TransportError] if the json gem cannot read it
@@ -159,7 +161,8 @@ module Trunkline
       return if body.empty?
 
       body.force_encoding(Encoding::UTF_8)
-      body = body.gsub(ESCAPE) { |escape| escape.length == UNPAIRED_LENGTH ? "\\ufffd" : escape } if body.match?(SURROGATE)
+      has_surrogates = SURROGATE_STARTS.any? { |start| body.include?(start) } && body.match?(SURROGATE)
+      body = body.gsub(ESCAPE) { |escape| escape.length == UNPAIRED_LENGTH ? "\\ufffd" : escape } if has_surrogates
       JSON.parse(body, max_nesting: false)
     rescue JSON::ParserError => e
       raise TransportError, "invalid JSON: #{Text.of(e.message)[0, 200]}"
