@@ -39,8 +39,8 @@ type Call struct {
 // errNothing leaves a call as it is: it was completed, or runs again.
 var errNothing = errors.New("the call is completed")
 
-// serve runs a handler in its own goroutine. The call is retained.
-func serve(retained uintptr, run callFunc) {
+// serve returns a function that handles a call, which is retained.
+func serve(retained uintptr, run callFunc) (handle func()) {
 	length := new(uintptr)
 	arguments := c.PlainCallArguments(retained, length)
 	call := &Call{owner: owner{what: "call", object: retained}, lent: unsafe.Slice(arguments, *length)}
@@ -49,7 +49,7 @@ func serve(retained uintptr, run callFunc) {
 	// Without a destructor, which would be another callback for each call.
 	cancelling := keep(cancel)
 	_ = c.CallOnCancel(&call.owner, callbacks.cancel, cancelling, 0)
-	go func() {
+	return func() {
 		defer call.release(c.CallFree)
 		defer forget(cancelling)
 		defer cancel(nil)
@@ -66,7 +66,7 @@ func serve(retained uintptr, run callFunc) {
 				call.fail(err)
 			}
 		}
-	}()
+	}
 }
 
 // contextVar is the name of the context that middleware passes on.

@@ -124,7 +124,7 @@ func (client *Client) options(options ClientOptions) (uintptr, error) {
 	functions := options.callbacks()
 	maps.Copy(functions, options.transport)
 	for name, run := range functions {
-		named[func(options, callback, data, destructor uintptr) uint32]("client_options_on_"+name)(set, callbacks.call, keep(run), callbacks.forget)
+		named[func(options, callback, data, destructor uintptr) uint32]("client_options_on_"+name)(set, callbacks.call, keep(&registered{run: run}), callbacks.forget)
 	}
 	if !options.isMember {
 		c.ClientOptionsOnNotification(set, callbacks.notification, keep(client), callbacks.forget)

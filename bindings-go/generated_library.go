@@ -77,15 +77,17 @@ type functions struct {
 	listenerFree                uintptr
 	listenerStartClose          uintptr
 	plainCallArguments          uintptr
+	plainDispatchOrTake         uintptr
 	PlainListenerUrl            func(listener uintptr) string
+	plainStandBy                uintptr
 	plainText                   uintptr
 	PlainVersion                func() string
+	plainWake                   uintptr
 	portFree                    uintptr
 	portMeasurements            uintptr
 	portNewForGo                uintptr
 	portOnLogRecord             uintptr
 	portOnTelemetry             uintptr
-	portWake                    uintptr
 	requestOptionsFree          uintptr
 	requestOptionsFromJson      uintptr
 	requestOptionsOnProgress    uintptr
@@ -576,6 +578,32 @@ func (c *functions) ListenerStartClose(listener *owner, deadlineMs uint64) error
 	return err
 }
 
+func (c *functions) PlainDispatchOrTake(port uintptr, callback uintptr) (uintptr, uintptr, error) {
+	var call uintptr
+	var userData uintptr
+	err := invoke(func(failure *uintptr) uint32 {
+		result, _, _ := purego.SyscallN(c.plainDispatchOrTake, port, callback, uintptr(unsafe.Pointer(&call)), uintptr(unsafe.Pointer(&userData)), uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
+	})
+	return call, userData, err
+}
+
+func (c *functions) PlainStandBy(port uintptr) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		result, _, _ := purego.SyscallN(c.plainStandBy, port, uintptr(unsafe.Pointer(failure)))
+		return uint32(result)
+	})
+	return err
+}
+
+func (c *functions) PlainWake(port uintptr) error {
+	err := invoke(func(failure *uintptr) uint32 {
+		result, _, _ := purego.SyscallN(c.plainWake, port)
+		return uint32(result)
+	})
+	return err
+}
+
 func (c *functions) PortMeasurements(port uintptr) ([]byte, error) {
 	var json uintptr
 	err := invoke(func(failure *uintptr) uint32 {
@@ -605,14 +633,6 @@ func (c *functions) PortOnLogRecord(port uintptr, callback uintptr, userData uin
 func (c *functions) PortOnTelemetry(port uintptr, begin uintptr, scope uintptr, end uintptr, userData uintptr, destructor uintptr) error {
 	err := invoke(func(failure *uintptr) uint32 {
 		result, _, _ := purego.SyscallN(c.portOnTelemetry, port, begin, scope, end, userData, destructor)
-		return uint32(result)
-	})
-	return err
-}
-
-func (c *functions) PortWake(port uintptr) error {
-	err := invoke(func(failure *uintptr) uint32 {
-		result, _, _ := purego.SyscallN(c.portWake, port)
 		return uint32(result)
 	})
 	return err
@@ -961,15 +981,17 @@ func register(library uintptr) {
 	c.listenerFree = symbol(library, "trunkline_listener_free")
 	c.listenerStartClose = symbol(library, "trunkline_listener_start_close")
 	c.plainCallArguments = symbol(library, "trunkline_plain_call_arguments")
+	c.plainDispatchOrTake = symbol(library, "trunkline_plain_dispatch_or_take")
 	purego.RegisterLibFunc(&c.PlainListenerUrl, library, "trunkline_plain_listener_url")
+	c.plainStandBy = symbol(library, "trunkline_plain_stand_by")
 	c.plainText = symbol(library, "trunkline_plain_text")
 	purego.RegisterLibFunc(&c.PlainVersion, library, "trunkline_plain_version")
+	c.plainWake = symbol(library, "trunkline_plain_wake")
 	c.portFree = symbol(library, "trunkline_port_free")
 	c.portMeasurements = symbol(library, "trunkline_port_measurements")
 	c.portNewForGo = symbol(library, "trunkline_port_new_for_go")
 	c.portOnLogRecord = symbol(library, "trunkline_port_on_log_record")
 	c.portOnTelemetry = symbol(library, "trunkline_port_on_telemetry")
-	c.portWake = symbol(library, "trunkline_port_wake")
 	c.requestOptionsFree = symbol(library, "trunkline_request_options_free")
 	c.requestOptionsFromJson = symbol(library, "trunkline_request_options_from_json")
 	c.requestOptionsOnProgress = symbol(library, "trunkline_request_options_on_progress")

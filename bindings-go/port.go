@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -19,8 +18,10 @@ import (
 	"github.com/trunkline-mcp/trunkline/bindings-go/internal/observe"
 )
 
-// A port has a thread, which runs the callbacks of the servers and clients that have the same logger.
-// Handlers run in their own goroutines.
+// A port runs the callbacks of the servers and clients that have the same logger. One goroutine
+// dispatches them, and another stands by. A handler gets a goroutine of its own, unless nothing else is
+// pending (then threads of others are awake) and it was short the last time: then it runs on the
+// goroutine that dispatches, because the start of another one takes longer. If it is not short this time, the one that stands by takes over.
 type port struct {
 	owner
 	// logger is nil for the default one.
@@ -28,6 +29,9 @@ type port struct {
 	// members are the servers and clients, counted by ports.
 	members int
 	isLeft  atomic.Bool
+	// isDispatched and hasStandby say what its goroutines do.
+	isDispatched, hasStandby atomic.Bool
+	isEnding                 atomic.Bool
 }
 
 // ports are those in use, by their loggers.
@@ -55,7 +59,7 @@ func join(logger *slog.Logger) (*port, error) {
 		found = &port{owner: owner{what: "port", object: made}, logger: logger}
 		c.PortOnLogRecord(made, callbacks.log, keep(logger), callbacks.forget)
 		ports.used[logger] = found
-		go found.dispatch()
+		go found.attend()
 	}
 	found.members++
 	return found, nil
@@ -81,7 +85,7 @@ func (p *port) leave() {
 		defer p.users.Done()
 		delete(ports.used, p.logger)
 		p.isLeft.Store(true)
-		_ = c.PortWake(p.object)
+		_ = c.PlainWake(p.object)
 	}
 }
 
@@ -89,12 +93,51 @@ func (p *port) leave() {
 // was opened. They only change while the port dispatches.
 var conditions sync.Map
 
-func (p *port) dispatch() {
-	// The library keeps the last failure per thread.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+// attend dispatches, or stands by while another goroutine dispatches. It returns if one stands by
+// already, or the port has ended.
+func (p *port) attend() {
 	for !p.isLeft.Load() {
-		if _, err := c.Dispatch(p.object, math.MaxUint64); err != nil {
+		switch {
+		case p.isDispatched.CompareAndSwap(false, true):
+			p.dispatch()
+		case p.hasStandby.CompareAndSwap(false, true):
+			p.inLibrary(func() { _ = c.PlainStandBy(p.object) })
+			p.hasStandby.Store(false)
+		default:
+			return
+		}
+	}
+	if p.isEnding.CompareAndSwap(false, true) {
+		p.inLibrary(func() {
+			// The last records, and destructors.
+			for count, err := c.Dispatch(p.object, 0); count > 0 && err == nil; {
+				count, err = c.Dispatch(p.object, 0)
+			}
+		})
+		p.release(c.PortFree)
+	}
+}
+
+// inLibrary calls a function of the library that waits. As the port ends, each wakes the next one.
+func (p *port) inLibrary(wait func()) {
+	if p.enter() {
+		defer p.users.Done()
+		wait()
+		if p.isLeft.Load() {
+			_ = c.PlainWake(p.object)
+		}
+	}
+}
+
+// dispatch runs callbacks until another goroutine does.
+func (p *port) dispatch() {
+	for !p.isLeft.Load() {
+		var (
+			call, data uintptr
+			err        error
+		)
+		p.inLibrary(func() { call, data, err = c.PlainDispatchOrTake(p.object, callbacks.call) })
+		if err != nil {
 			report(context.Background(), p.logger, slog.LevelError, "trunkline: a callback failed", "error", err)
 			// A failure that lasts must not use up a processor.
 			time.Sleep(100 * time.Millisecond)
@@ -103,12 +146,45 @@ func (p *port) dispatch() {
 		for _, look := range conditions.Range {
 			look.(func())()
 		}
+		if call == 0 {
+			continue
+		}
+		found := kept[*registered](data)
+		if found == nil {
+			c.CallFree(call)
+			continue
+		}
+		handle := serve(call, found.run)
+		if !found.isShort.Swap(false) {
+			go found.timed(handle)
+			continue
+		}
+		p.isDispatched.Store(false)
+		if !p.hasStandby.Load() {
+			go p.attend()
+		}
+		if found.timed(handle); !p.isDispatched.CompareAndSwap(false, true) {
+			return
+		}
 	}
-	// The last records, and destructors.
-	for count, err := c.Dispatch(p.object, 0); count > 0 && err == nil; {
-		count, err = c.Dispatch(p.object, 0)
-	}
-	p.release(c.PortFree)
+	p.isDispatched.Store(false)
+}
+
+// shortCall is about what it takes to start a goroutine on another thread.
+const shortCall = 50 * time.Microsecond
+
+// A registered function serves calls.
+type registered struct {
+	run callFunc
+	// isShort says whether the last call took less than shortCall.
+	isShort atomic.Bool
+}
+
+// timed handles a call.
+func (r *registered) timed(handle func()) {
+	began := time.Now()
+	handle()
+	r.isShort.Store(time.Since(began) < shortCall)
 }
 
 // until returns a channel that is closed when the object is in one of the states, or was freed.
@@ -198,7 +274,7 @@ var callbacks struct {
 }
 
 func registerCallbacks() {
-	callbacks.call = serving(func(run callFunc) callFunc { return run })
+	callbacks.call = serving(func(found *registered) callFunc { return found.run })
 	callbacks.open = serving(func(span *lifespan) callFunc { return span.begin })
 	callbacks.close = serving(func(span *lifespan) callFunc { return span.finish })
 	for i, function := range storeFunctions {
@@ -259,10 +335,10 @@ func registerCallbacks() {
 	})
 }
 
-// serving is a callback for calls, which a function of the kept value serves.
+// serving is a callback for calls, which a function of the kept value serves in its own goroutine.
 func serving[T any](function func(kept T) callFunc) uintptr {
 	return purego.NewCallback(func(call, data uintptr) {
-		with(data, func(found T) { serve(c.CallRetain(call), function(found)) })
+		with(data, func(found T) { go serve(c.CallRetain(call), function(found))() })
 	})
 }
 

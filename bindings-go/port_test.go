@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -79,3 +80,102 @@ func TestThePortOfALoggerEndsWithItsMembers(t *testing.T) {
 }
 
 func errorOfConnect(_ *Client, err error) error { return err }
+
+// A function of the library that waits runs the callbacks of its port as well. Ends are told all the same
+// while a handler keeps the goroutine that dispatches.
+func TestAShortHandlerThatBlocksHoldsUpNoEnd(t *testing.T) {
+	logger := slog.New(slog.DiscardHandler)
+	server, slow := NewServer("test", "1.0.0", ServerOptions{Logger: logger}), NewServer("slow", "1.0.0", ServerOptions{Logger: logger})
+	began, released, opening := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	defer server.Close(context.Background())
+	defer slow.Close(context.Background())
+	defer close(released)
+	Must(AddTool(server, Tool{Name: "once"}, func(_ context.Context, _ *Call, given struct {
+		Blocks bool `json:"blocks,omitempty"`
+	}) (string, error) {
+		if given.Blocks {
+			began <- struct{}{}
+			<-released
+		}
+		return "", nil
+	}))
+	if err := slow.SetLifespan(func() error { opening <- struct{}{}; <-released; return nil }, nil); err != nil {
+		t.Fatal(err)
+	}
+	listener, other := Must(server.Listen(HTTPOptions{Port: Ptr(0)})), Must(server.Listen(HTTPOptions{Port: Ptr(0)}))
+	client := Must(Connect(t.Context(), listener.URL()))
+	defer client.Close()
+	for range 20 {
+		Must(client.CallTool(t.Context(), "once", nil))
+	}
+	go func() { _, _ = client.CallTool(context.Background(), "once", map[string]any{"blocks": true}) }()
+	<-began
+	go func() { _, _ = slow.Listen(HTTPOptions{Port: Ptr(0)}) }()
+	<-opening
+	ended := make(chan error, 1)
+	go func() { ended <- other.Close(context.Background()) }()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("the end of a listener is not told")
+	}
+}
+
+// A handler that was short runs on the goroutine that dispatches. When it blocks or ends that goroutine,
+// another one goes on.
+func TestAShortHandlerThatBlocksHoldsUpNothing(t *testing.T) {
+	server := NewServer("test", "1.0.0", ServerOptions{Logger: slog.New(slog.DiscardHandler)})
+	defer server.Close(context.Background())
+	began, released := make(chan struct{}), make(chan struct{})
+	type choice struct {
+		Kind string `json:"kind,omitempty"`
+	}
+	Must(AddTool(server, Tool{Name: "once"}, func(ctx context.Context, _ *Call, given choice) (string, error) {
+		switch given.Kind {
+		case "blocks":
+			began <- struct{}{}
+			<-released
+		case "waits for its end":
+			began <- struct{}{}
+			<-ctx.Done()
+		case "exits":
+			runtime.Goexit()
+		}
+		return given.Kind, nil
+	}))
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	listener := Must(server.Listen(HTTPOptions{Port: Ptr(0)}))
+	client := Must(Connect(ctx, listener.URL()))
+	defer client.Close()
+	for _, kind := range []string{"blocks", "exits", "waits for its end", "blocks"} {
+		for range 20 {
+			Must(CallTool[string](ctx, client, "once", choice{}))
+		}
+		ended := make(chan error, 1)
+		one, end := context.WithCancel(ctx)
+		defer end()
+		go func() {
+			_, err := client.CallTool(one, "once", choice{kind})
+			ended <- err
+		}()
+		if kind != "exits" {
+			<-began
+		}
+		for range 3 {
+			Must(CallTool[string](ctx, client, "once", choice{}))
+		}
+		switch kind {
+		case "blocks":
+			released <- struct{}{}
+		case "waits for its end":
+			end()
+		}
+		if err := <-ended; (err != nil) != (kind == "waits for its end") {
+			t.Error(kind, err)
+		}
+	}
+}

@@ -336,7 +336,7 @@ func unquoted(quoted []byte) string {
 }
 
 // escapes are those of a letter.
-var escapes = map[byte]rune{'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+var escapes = [256]rune{'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 // unescaped is the letter of the escape at the begin of a text, and the rest. Half of a pair of
 // surrogates is the replacement character.

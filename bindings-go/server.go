@@ -243,7 +243,7 @@ func (server *Server) add(kind string, entry map[string]any, run callFunc, handl
 	}
 	callback, data := uintptr(0), handle(0)
 	if run != nil {
-		callback, data = callbacks.call, keep(run)
+		callback, data = callbacks.call, keep(&registered{run: run})
 	}
 	number, err := c.ServerAdd(&server.owner, kind, json.RawMessage(encoded), callback, data, callbacks.forget)
 	if err != nil {

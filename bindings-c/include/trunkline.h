@@ -4948,9 +4948,9 @@ const trunkline_error *trunkline_last_error(void);
 /** @} */
 
 /**
- * @defgroup plain 12. Plain strings
+ * @defgroup plain 12. Plain strings, and threads of a runtime
  *
- * For languages that cannot pass structs by value: strings end with a NUL byte.
+ * For languages that cannot pass structs by value, and runtimes that serve calls themselves.
  * @{
  */
 
@@ -5120,6 +5120,41 @@ trunkline_result trunkline_plain_client_start(trunkline_client *client,
                                               trunkline_destructor destructor,
                                               uint64_t *ticket,
                                               trunkline_error **error);
+
+/**
+ * Like `trunkline_dispatch` without a timeout, except for a call of `callback` behind which
+ * nothing is pending: returns it in `call` and the data in `user_data` instead, so that this thread
+ * can serve it while another one is in `trunkline_plain_stand_by`. Release the call with
+ * `trunkline_call_free`. `call` is NULL if there was none. Calls that are reported to telemetry
+ * always run their callback. Blocks until there is something to run or to return.
+ *
+ * Blocks: yes, and runs callbacks. In callbacks: no. Threads: any. In signal handlers: no. Fails
+ * with: TRUNKLINE_NULL, TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
+ */
+trunkline_result trunkline_plain_dispatch_or_take(trunkline_port *port,
+                                                  trunkline_call_callback callback,
+                                                  trunkline_call **call,
+                                                  size_t *user_data,
+                                                  trunkline_error **error);
+
+/**
+ * Blocks until a dispatch has had something to run or to return for a moment, but no thread has
+ * begun one, because the thread that does is busy. Also returns after `trunkline_plain_wake`. One
+ * thread at a time may stand by.
+ *
+ * Blocks: yes. In callbacks: no. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_BLOCKING, TRUNKLINE_FORKED.
+ */
+trunkline_result trunkline_plain_stand_by(trunkline_port *port, trunkline_error **error);
+
+/**
+ * Ends the waiting dispatch or, if there is none, the waiting `trunkline_plain_stand_by`; or the
+ * next one. Not for signal handlers.
+ *
+ * Blocks: no. In callbacks: yes. Threads: any. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL.
+ */
+trunkline_result trunkline_plain_wake(trunkline_port *port);
 
 /** @} */
 

@@ -2,11 +2,13 @@
 //! `generated/returns.rs` has the responses by shape and the failures by kind, and
 //! `generated/values.rs` the arguments that are numbers or booleans.
 
+use std::cell::{Cell, RefCell};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{OnceLock, Weak};
 
 use bytes::Bytes;
+use trunkline::bridge_support::OnDrop;
 use trunkline_bridge::message::{Fail, FailKind};
 use trunkline_bridge::{BridgeError, ErrorKind, Event, EventKind, Shape};
 
@@ -58,6 +60,40 @@ struct OnCancel {
     reason: Option<Bytes>,
 }
 
+thread_local! {
+    /// The callback whose calls this thread takes instead of running it.
+    static TAKEN_CALLBACK: Cell<trunkline_call_callback> = const { Cell::new(None) };
+    static TAKEN_CALL: RefCell<Option<Arc<trunkline_call>>> = const { RefCell::new(None) };
+}
+
+/// Runs a dispatch, which ends with the first call that it takes instead of running this callback.
+pub(crate) fn taking_calls<T>(
+    callback: trunkline_call_callback,
+    dispatch: impl FnOnce() -> T,
+) -> (T, Option<Arc<trunkline_call>>) {
+    TAKEN_CALLBACK.set(callback);
+    let _end = OnDrop::new(|| TAKEN_CALLBACK.set(None));
+    let dispatched = dispatch();
+    (dispatched, TAKEN_CALL.take())
+}
+
+/// Returns whether this thread has taken a call.
+pub(crate) fn has_taken_call() -> bool {
+    TAKEN_CALL.with_borrow(Option::is_some)
+}
+
+/// Takes a call, if this thread takes those of its callback, and has none, and nothing else is pending.
+fn is_taken(call: &Arc<trunkline_call>, function: unsafe extern "C" fn(*mut trunkline_call, *mut c_void)) -> bool {
+    let is_wanted = TAKEN_CALLBACK.get().is_some_and(|wanted| wanted as usize == function as usize)
+        && !has_taken_call()
+        && call.port.telemetry.get().is_none()
+        && !call.port.is_pending();
+    if is_wanted {
+        TAKEN_CALL.set(Some(call.clone()));
+    }
+    is_wanted
+}
+
 impl EventReceiver for Registered {
     fn owner(&self) -> u64 {
         self.server
@@ -81,7 +117,9 @@ impl EventReceiver for Registered {
             registered: self.clone(),
         });
         let _ = port.attach(ticket, Arc::new(CancellationReceiver(Arc::downgrade(&call))));
-        if let Some(Callback { function, data }) = &self.callback {
+        if let Some(Callback { function, data }) = &self.callback
+            && !is_taken(&call, *function)
+        {
             // SAFETY: the host's function with the host's data; the call lives until it returns.
             port.serve_in_span(ticket, || unsafe { function(Arc::as_ptr(&call).cast_mut(), data.pointer()) });
         }

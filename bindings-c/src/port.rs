@@ -17,6 +17,7 @@ use trunkline::bridge_support::OnDrop;
 use trunkline_bridge::message::{Fail, FailKind, HostSpan, Notification, NotifyPort, Request};
 use trunkline_bridge::{self as bridge, Body, BridgeError, ErrorKind, Event, EventKind, Fetched, OptionNames};
 
+use crate::calls::has_taken_call;
 use crate::edge::prelude::*;
 use crate::edge::signal_actions;
 use crate::log::{LogReceiver, trunkline_log_callback, trunkline_log_record_callback};
@@ -29,6 +30,9 @@ use crate::waiting::WaitingThreads;
 
 /// A waiting thread checks its condition at least this often.
 const MAX_SLEEP: Duration = Duration::from_secs(3600);
+
+/// How long what is pending waits for the thread that usually dispatches it.
+const GRACE: Duration = Duration::from_micros(50);
 
 /// The number under which the port's log and telemetry receivers are registered.
 const LOG_RECEIVER: u64 = 0;
@@ -295,9 +299,10 @@ impl Port {
     pub(crate) fn dispatch(self: &Arc<Self>, deadline: Option<Instant>) -> Result<usize, Failure> {
         self.check_may_wait()?;
         let (changes, most) = (self.changes.load(Ordering::SeqCst), self.pending().max(1));
+        let dispatching = self.waiting.dispatching();
         let freed = UserData::destructors_run();
         let ran = self.run_until(deadline, |look| {
-            let mut is_over = look.ran >= most;
+            let mut is_over = look.ran >= most || has_taken_call();
             if look.is_last {
                 let must_return = self.dispatch_must_return.swap(false, Ordering::SeqCst);
                 is_over |= look.ran > 0 || must_return || self.changes.load(Ordering::SeqCst) != changes;
@@ -308,14 +313,29 @@ impl Port {
             is_over.then_some(look.ran)
         });
         self.reported_changes.store(self.changes.load(Ordering::SeqCst), Ordering::SeqCst);
+        drop(dispatching);
         // Only dispatching resets the descriptor; the end of another thread's turn signals it
         // again.
         self.waiting.clear_host();
         let is_due = self.is_pending() && !self.running.load(Ordering::SeqCst);
         if is_due || self.must_dispatch_return() {
             self.waiting.set_host();
+            self.waiting.wake_stand_by();
         }
         Ok(ran?.unwrap_or(0))
+    }
+
+    /// Ends the dispatch or the stand-by that waits, or the next one.
+    pub(crate) fn end_dispatch(&self) {
+        self.dispatch_must_return.store(true, Ordering::SeqCst);
+        self.waiting.wake_all();
+    }
+
+    /// Waits until there has been something to dispatch for [`GRACE`], but no thread has begun to.
+    pub(crate) fn stand_by(&self) -> Result<(), Failure> {
+        self.check_may_wait()?;
+        self.waiting.stand_by(GRACE, MAX_SLEEP, || self.is_pending() || self.must_dispatch_return());
+        Ok(())
     }
 
     /// Runs callbacks until the reply to a ticket that was sent with `wait` arrives, which it does
@@ -443,7 +463,7 @@ impl Port {
         self.state.lock().jobs.len() + self.core.pending()
     }
 
-    fn is_pending(&self) -> bool {
+    pub(crate) fn is_pending(&self) -> bool {
         self.pending() > 0
     }
 

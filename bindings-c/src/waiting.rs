@@ -6,10 +6,10 @@
 //! dispatch on a third thread must not take the byte that a sleeper needs.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use trunkline::bridge_support::{Condvar, Mutex};
+use trunkline::bridge_support::{Condvar, Mutex, OnDrop};
 
 use crate::edge::alarm::Alarm;
 use crate::edge::failure::Failure;
@@ -17,6 +17,12 @@ use crate::edge::failure::Failure;
 pub(crate) struct WaitingThreads {
     threads: Mutex<Threads>,
     changed: Condvar,
+    /// Wakes the thread that stands by.
+    unattended: Condvar,
+    /// The threads that dispatch.
+    dispatchers: AtomicUsize,
+    /// How often a thread has begun to.
+    dispatches: AtomicUsize,
     /// Signaled by everything that may concern a sleeper. Reset by the leader, which checks again
     /// afterwards.
     leader: Alarm,
@@ -32,12 +38,15 @@ struct Threads {
     changes: u64,
     followers: usize,
     has_leader: bool,
+    /// True while a thread stands by that has not been woken.
+    stands_by: bool,
 }
 
 impl WaitingThreads {
     pub(crate) fn new() -> Result<Self, Failure> {
         let (leader, host, is_watched) = (Alarm::new()?, Alarm::new()?, AtomicBool::new(false));
-        Ok(Self { threads: Mutex::default(), changed: Condvar::default(), leader, host, is_watched })
+        let (threads, changed, unattended, dispatchers, dispatches) = Default::default();
+        Ok(Self { threads, changed, unattended, dispatchers, dispatches, leader, host, is_watched })
     }
 
     /// The state to pass to `sleep`. Read it before checking for what the sleep would wait for.
@@ -52,6 +61,7 @@ impl WaitingThreads {
         if threads.has_leader {
             self.leader.set();
         }
+        self.notify_stand_by(&mut threads);
     }
 
     /// Makes every waiting thread and the host's event loop check again.
@@ -109,6 +119,48 @@ impl WaitingThreads {
         threads.has_leader = false;
         // A follower becomes the leader, and a signal handler's wake-up reaches all threads.
         self.change(&mut threads);
+    }
+
+    /// Counts the calling thread as one that dispatches, until the guard is dropped.
+    pub(crate) fn dispatching(&self) -> OnDrop<impl FnOnce()> {
+        self.dispatches.fetch_add(1, Ordering::SeqCst);
+        self.dispatchers.fetch_add(1, Ordering::SeqCst);
+        OnDrop::new(move || _ = self.dispatchers.fetch_sub(1, Ordering::SeqCst))
+    }
+
+    /// Waits until something has been due for `grace`, but no thread has begun to dispatch. May also
+    /// return without that, after `timeout` at the latest.
+    pub(crate) fn stand_by(&self, grace: Duration, timeout: Duration, is_due: impl Fn() -> bool) {
+        let deadline = Instant::now() + timeout;
+        while Instant::now() < deadline {
+            // Before it looks: what changes afterwards wakes it.
+            self.threads.lock().stands_by = true;
+            let dispatches = self.dispatches.load(Ordering::SeqCst);
+            let is_left = || self.dispatchers.load(Ordering::SeqCst) == 0 && is_due();
+            if is_left() {
+                // The thread that dispatches may only be between two dispatches.
+                std::thread::sleep(grace);
+                if self.dispatches.load(Ordering::SeqCst) == dispatches && is_left() {
+                    break;
+                }
+            } else {
+                let threads = self.threads.lock();
+                drop(self.unattended.wait_while_until(threads, deadline, |threads| threads.stands_by));
+            }
+        }
+        self.threads.lock().stands_by = false;
+    }
+
+    /// Wakes the thread that stands by, unless another one dispatches. Others that wait run callbacks,
+    /// too, but do not tell the host what else is due.
+    pub(crate) fn wake_stand_by(&self) {
+        self.notify_stand_by(&mut self.threads.lock());
+    }
+
+    fn notify_stand_by(&self, threads: &mut Threads) {
+        if self.dispatchers.load(Ordering::SeqCst) == 0 && std::mem::take(&mut threads.stands_by) {
+            self.unattended.notify_one();
+        }
     }
 
     fn change(&self, threads: &mut Threads) {

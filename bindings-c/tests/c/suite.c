@@ -1955,6 +1955,7 @@ static const struct {
     {"stores", stores},
     {"own_stores", own_stores},
     {"plain_strings", plain_strings},
+    {"stood_by", stood_by},
     {"mounts", mounts},
 };
 

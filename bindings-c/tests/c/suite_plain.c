@@ -66,3 +66,74 @@ static void plain_strings(void) {
   trunkline_error_free(wrong);
   trunkline_client_free(client), trunkline_listener_free(listener), trunkline_server_free(server);
 }
+
+/* A thread of a runtime that stands by, and one that waits for a call. */
+typedef struct {
+  trunkline_port *port;
+  trunkline_client *client;
+  volatile int stop, taken_over, ended;
+} standing_by;
+
+static void stand_by(void *data) {
+  standing_by *it = (standing_by *)data;
+  while (!it->stop) {
+    OK(trunkline_plain_stand_by(it->port, &error));
+    ++it->taken_over;
+    OK(trunkline_dispatch(it->port, 0, NULL, &error));
+  }
+  it->ended = 1;
+}
+
+static void call_keep(void *data) {
+  trunkline_text *result = NULL;
+  OK(trunkline_client_call_tool(((standing_by *)data)->client, S("keep"), S("{}"), NULL, &result, &error));
+  trunkline_text_free(result);
+}
+
+static void await_flag(const volatile int *flag) {
+  unsigned long long end = now_ms() + patience_ms(30000);
+  while (!*flag && now_ms() < end) sleep_ms(5);
+  CHECK(*flag);
+}
+
+/* Others that wait run callbacks, but do not report ends and wake-ups to the host. */
+static void stood_by(void) {
+  trunkline_server *server = new_server();
+  standing_by it = {NULL, NULL, 0, 0, 0};
+  thread_task standing_task = {stand_by, NULL}, calling_task = {call_keep, NULL};
+  thread standing, calling;
+  unsigned long long end = now_ms() + patience_ms(30000);
+  standing_task.data = calling_task.data = &it;
+  it.port = trunkline_server_port(server);
+  add(server, S(PLAIN("keep")), keep, NULL);
+  it.client = in_memory(server);
+  OK(trunkline_dispatch(it.port, 0, NULL, &error));
+
+  /* A wake-up while another thread waits. */
+  kept = NULL;
+  thread_start(&standing, &standing_task);
+  thread_start(&calling, &calling_task);
+  while (!*(trunkline_call *volatile *)&kept && now_ms() < end) sleep_ms(5);
+  CHECK(kept);
+  sleep_ms(50);
+  it.stop = 1;
+  CHECK(trunkline_plain_wake(it.port) == TRUNKLINE_OK);
+  await_flag(&it.ended);
+  CHECK(trunkline_call_return_text(kept, S("done")) == TRUNKLINE_OK);
+  trunkline_call_free(kept), kept = NULL;
+  thread_join(calling);
+  thread_join(standing);
+
+  /* An end that another thread has seen. */
+  OK(trunkline_dispatch(it.port, 0, NULL, &error));
+  it.stop = it.ended = it.taken_over = 0;
+  thread_start(&standing, &standing_task);
+  sleep_ms(50);
+  OK(trunkline_client_close(it.client, 1000, &error));
+  await_flag(&it.taken_over);
+  it.stop = 1;
+  CHECK(trunkline_plain_wake(it.port) == TRUNKLINE_OK);
+  await_flag(&it.ended);
+  thread_join(standing);
+  trunkline_client_free(it.client), trunkline_server_free(server);
+}

@@ -38,7 +38,9 @@ const ONE_THREAD: Conduct = Conduct { threads: "one at a time", ..PROMPT };
 const FREES: Conduct = Conduct { threads: "the last to use it", ..PROMPT };
 /// Waits for the core, and runs callbacks of the port meanwhile.
 const WAITS: Conduct = Conduct { blocks: "yes, and runs callbacks", in_callbacks: "no", ..PROMPT };
-/// The same, but only up to the time in the option.
+/// Waits for the core.
+const STANDS_BY: Conduct = Conduct { blocks: "yes", ..WAITS };
+/// Like [`WAITS`], but only up to the time in the option.
 const CONNECTS: Conduct = Conduct {
     blocks: "yes, and runs callbacks; no with `trunkline_client_options_set_background`",
     in_callbacks: "only with that option",
@@ -301,8 +303,8 @@ pub static CHAPTERS: &[Chapter] = &[
     },
     Chapter {
         name: "plain",
-        title: "Plain strings",
-        text: "For languages that cannot pass structs by value: strings end with a NUL byte.",
+        title: "Plain strings, and threads of a runtime",
+        text: "For languages that cannot pass structs by value, and runtimes that serve calls themselves.",
         rows: &[
             row("trunkline_plain_str", PROMPT, NOTHING),
             row("trunkline_plain_text", PROMPT, NOTHING),
@@ -319,6 +321,9 @@ pub static CHAPTERS: &[Chapter] = &[
             row("trunkline_plain_client_connect", CONNECTS, CONNECTING),
             row("trunkline_plain_client_request", WAITS, REQUESTS),
             row("trunkline_plain_client_start", PROMPT, STARTS),
+            row("trunkline_plain_dispatch_or_take", WAITS, &["NULL", "BLOCKING", "FORKED"]),
+            row("trunkline_plain_stand_by", STANDS_BY, &["NULL", "BLOCKING", "FORKED"]),
+            row("trunkline_plain_wake", PROMPT, &["NULL"]),
         ],
     },
 ];
