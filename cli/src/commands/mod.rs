@@ -10,6 +10,7 @@ mod install;
 mod list;
 mod listen;
 mod man;
+mod pack;
 mod ping;
 mod prompt;
 mod publish;
@@ -35,6 +36,7 @@ pub(crate) enum Command {
     Discover(discover::Discover),
     Install(Box<install::Install>),
     Uninstall(uninstall::Uninstall),
+    Pack(pack::Pack),
     Publish(publish::Publish),
     Completions(completions::Completions),
     #[command(hide = true)]
@@ -62,6 +64,7 @@ impl Command {
             Self::Discover(discover) => Ok(discover.run(output)),
             Self::Install(install) => install.run(output).await,
             Self::Uninstall(uninstall) => uninstall.run(output).await,
+            Self::Pack(pack) => pack.run(output),
             Self::Publish(publish) => publish.run(output),
             Self::Completions(completions) => Ok(completions.run(program)),
             Self::Man(man) => man.run(program),

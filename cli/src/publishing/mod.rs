@@ -1,7 +1,13 @@
-//! Publishing a server: whether the registry takes its `server.json`.
+//! Publishing a server: whether the registry takes its `server.json`, and its bundle.
 
+mod bundle;
+mod files;
+mod manifest;
 mod rules;
 
+pub(crate) use bundle::bundle;
+pub(crate) use files::{Packed, files_of};
+pub(crate) use manifest::check as check_manifest;
 pub(crate) use rules::check as check_server;
 
 use sha2::{Digest, Sha256};
@@ -23,6 +29,6 @@ impl Finding {
 }
 
 /// The SHA-256 of a file, in lower case.
-fn sha256(bytes: &[u8]) -> String {
+pub(crate) fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

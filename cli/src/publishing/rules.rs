@@ -244,7 +244,7 @@ fn file(package: &Value, place: &str, folder: &Path) -> Vec<Finding> {
         (None, Some(hash)) => {
             found.push(Finding::new("hash", place, format!("is missing; that of the file is {hash}")))
         }
-        (None, None) => found.push(Finding::new("hash", place, "is missing; it is the SHA-256 of the file")),
+        (None, None) => found.push(Finding::new("hash", place, "is missing; `trunkline pack` prints it")),
         (Some(given), Some(hash)) if given != hash => {
             found.push(Finding::new("hash", place, format!("is not that of the file, which is {hash}")));
         }
@@ -323,7 +323,6 @@ mod tests {
     #[test]
     fn r28_each_known_refusal_is_found_offline() {
         assert_eq!(rules(&valid()), [""; 0]);
-        let package = "/packages/0";
         for (place, value, expected) in [
             ("/description", json!("x".repeat(101)), "schema /description"),
             ("/packages/0/registryType", json!(5), "schema /packages/0/registryType"),
@@ -382,6 +381,11 @@ mod tests {
             let found = rules(&server);
             assert!(found.contains(&expected.to_owned()), "{place} {value}: {found:?}");
         }
+    }
+
+    #[test]
+    fn r28_a_bundle_needs_a_file_and_its_hash() {
+        let package = "/packages/0";
         let mut bundle = valid();
         bundle["packages"][0]["registryType"] = "mcpb".into();
         assert_eq!(rules(&bundle), [format!("bundle {package}/identifier"), format!("hash {package}/fileSha256")]);

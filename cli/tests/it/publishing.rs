@@ -84,3 +84,35 @@ fn a_file_that_cannot_be_checked_is_named() {
     let upload = ran(command(&folder.path).arg("publish"));
     assert!(upload.failed(2).contains("mcp-publisher publish"), "{upload:?}");
 }
+
+#[test]
+fn a_bundle_is_the_same_on_each_machine() {
+    let manifest = json!({
+        "manifest_version": "0.3",
+        "name": "weather",
+        "version": "1.4.0",
+        "description": "Forecasts",
+        "author": {"name": "Ada"},
+        "server": {"type": "node", "entry_point": "server/index.js", "mcp_config": {"command": "node", "args": ["${__dirname}/server/index.js"]}},
+    });
+    let pack = |files: &[(&str, &str)]| {
+        let folder = Folder::new();
+        folder.write("weather/manifest.json", &manifest.to_string());
+        for (path, text) in files {
+            folder.write(&format!("weather/{path}"), text);
+        }
+        let packed = ran(command(&folder.path).args(["pack", "weather", "--json"]));
+        let bytes = std::fs::read(folder.path.join("weather-1.4.0.mcpb")).unwrap_or_default();
+        (packed, bytes)
+    };
+    let code = ("server/index.js", "console.log(1)");
+    let (one, bytes) = pack(&[code, ("README.md", "x")]);
+    // Other files first, and some that a bundle has not.
+    let others =
+        [("README.md", "x"), (".env", "KEY=1"), ("out.log", ""), (".mcpbignore", "notes/\n"), ("notes/a", ""), code];
+    let (other, same) = pack(&others);
+    assert_eq!(one.done().json()["fileSha256"], other.done().json()["fileSha256"]);
+    assert!(!bytes.is_empty() && bytes == same);
+    let (refused, _) = pack(&[]);
+    assert!(refused.failed(2).contains("is not in the bundle"), "{refused:?}");
+}
