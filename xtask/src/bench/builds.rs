@@ -21,11 +21,7 @@ pub(crate) fn home(workspace: &Workspace) -> PathBuf {
 }
 
 pub(crate) fn everything(workspace: &Workspace) -> Result<()> {
-    step("ours in Rust, optimized", || {
-        let mut cargo = workspace.cargo();
-        cargo.args(["build", "--release", "--package", "bench-rust"]);
-        must(cargo, BUILD_TIMEOUT).map(drop)
-    })?;
+    step("ours in Rust, optimized", || ours_rust(workspace))?;
     step("libraries of our packages", || our_libraries(workspace))?;
     for language in Language::known().filter(|language| language.has_toolchain()) {
         step(&format!("ours in {}", language.title), || {
@@ -41,6 +37,23 @@ pub(crate) fn everything(workspace: &Workspace) -> Result<()> {
     step("TypeScript SDKs", || peers_node(workspace))?;
     step("Java SDK", || peers_java(workspace))?;
     step("Go SDK", || go::compile(workspace, "benches/peers/go", Path::new("."), &home(workspace).join("bin/peer-go")))
+}
+
+/// The program, and the server behind the bridges.
+pub(super) fn bridges(workspace: &Workspace) -> Result<()> {
+    step("ours in Rust, optimized", || ours_rust(workspace).and_then(|()| our_rust(workspace, "server").map(drop)))?;
+    step("the program, optimized", || {
+        let mut cargo = workspace.cargo();
+        cargo.args(["build", "--profile", "release-cli", "--package", "trunkline-cli"]);
+        must(cargo, BUILD_TIMEOUT).map(drop)
+    })?;
+    step("load generator", || placed_builds(workspace, &["benches/load"], &["mcpload"]))
+}
+
+fn ours_rust(workspace: &Workspace) -> Result<()> {
+    let mut cargo = workspace.cargo();
+    cargo.args(["build", "--release", "--package", "bench-rust"]);
+    must(cargo, BUILD_TIMEOUT).map(drop)
 }
 
 /// Optimizes them as packages for Linux are.
@@ -150,16 +163,20 @@ pub(crate) fn our_swift(workspace: &Workspace, role: &str) -> Result<Vec<PathBuf
     Ok(vec![placed(workspace, &swift::bench(workspace, role, &libraries(workspace)?)?, &format!("ours-swift-{role}"))?])
 }
 
-/// Both are packages outside the workspace, so that their dependencies do not affect ours.
 fn peers_rust(workspace: &Workspace) -> Result<()> {
+    placed_builds(workspace, &["benches/load", "benches/peers/rmcp"], &["mcpload", "bare", "peer-rmcp"])
+}
+
+/// The packages are outside the workspace, so that their dependencies do not affect ours.
+fn placed_builds(workspace: &Workspace, packages: &[&str], programs: &[&str]) -> Result<()> {
     let target = home(workspace).join("cargo");
-    for package in ["benches/load", "benches/peers/rmcp"] {
+    for package in packages {
         let mut cargo = workspace.cargo();
         cargo.args(["build", "--release", "--locked", "--target-dir"]).arg(&target);
         cargo.arg("--manifest-path").arg(workspace.path(package).join("Cargo.toml"));
         must(cargo, BUILD_TIMEOUT)?;
     }
-    for program in ["mcpload", "bare", "peer-rmcp"] {
+    for program in programs {
         placed(workspace, &target.join("release").join(program), program)?;
     }
     Ok(())

@@ -24,10 +24,16 @@ const DEFAULT_ARGUMENTS: [&str; 6] = [
     "20",
 ];
 
-/// All options but one are those of the harness.
+/// All options but two are those of the harness.
 pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
     if !cfg!(target_os = "linux") {
         bail!("the measurements need Linux: they read /proc");
+    }
+    if let [first, others @ ..] = options
+        && first == "--bridges"
+    {
+        builds::bridges(workspace)?;
+        return bridges(workspace, others);
     }
     if options == ["--build-only"] {
         return builds::everything(workspace).map(|()| true);
@@ -41,6 +47,17 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
         eprintln!("nothing is measured with Redis: {missing:#}");
     }
     measure(workspace, options)
+}
+
+/// `trunkline bridge` next to others, which the program installs.
+fn bridges(workspace: &Workspace, options: &[String]) -> Result<bool> {
+    let mut python = workspace.command(system::python()?);
+    python.arg(workspace.path("benches/bridges.py")).env("TRUNKLINE_BENCH_HOME", builds::home(workspace));
+    python.arg("--json").arg(workspace.report("bridges.json")?).args(options);
+    let tables = python.stdin(Stdio::null()).stderr(Stdio::inherit()).output().context("cannot start the harness")?;
+    std::fs::write(workspace.report("bridges.md")?, &tables.stdout)?;
+    println!("{}", String::from_utf8_lossy(&tables.stdout));
+    Ok(tables.status.success())
 }
 
 /// Options that are given replace the usual ones before them.
