@@ -24,9 +24,12 @@ mod progress;
 mod publishing;
 mod replace_file;
 mod secrets;
+mod sessions;
 mod signature;
 mod table;
 mod target;
+mod task_state;
+mod tool_result;
 
 use clap::{CommandFactory, Parser};
 use commands::Command;
@@ -63,10 +66,10 @@ fn main() -> ExitCode {
 fn run(command: Command, output: &Output) -> Result<exit::Exit, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::unreachable(format!("the system refuses to start: {error}")))?;
-    let (is_server, mut program) = (command.is_server(), Program::command());
+    let (handles_signals, mut program) = (command.handles_signals(), Program::command());
     let work = command.run(output, &mut program);
-    let ended =
-        runtime.block_on(async { if is_server { work.await } else { interrupt::or_until_interrupted(work).await } });
+    let ended = runtime
+        .block_on(async { if handles_signals { work.await } else { interrupt::or_until_interrupted(work).await } });
     // A thread may still wait for input from the terminal.
     runtime.shutdown_background();
     ended

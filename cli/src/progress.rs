@@ -19,9 +19,19 @@ pub(crate) fn shown_by(output: &Output, options: RequestOptions) -> RequestOptio
     options.with_progress(|progress, total, message| {
         let of = total.map_or_else(String::new, |total| format!("/{total}"));
         let message = message.map_or_else(String::new, |message| format!(" {}", one_line(message)));
-        let line = cut(&format!("{progress}{of}{message}"), MAX_LENGTH);
-        let _ = write!(io::stderr().lock(), "{CLEAR}{line}");
+        write_line(&format!("{progress}{of}{message}"));
     })
+}
+
+/// Shows a line instead of the last one. The text is printable.
+pub(crate) fn show(output: &Output, text: &str) {
+    if is_shown(output) {
+        write_line(text);
+    }
+}
+
+fn write_line(text: &str) {
+    let _ = write!(io::stderr().lock(), "{CLEAR}{}", cut(text, MAX_LENGTH));
 }
 
 /// Clears the line.

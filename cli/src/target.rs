@@ -4,6 +4,7 @@ use crate::{
     failure::Failure,
     flags::{ConnectionFlags, Transport},
     known_servers::{self, KnownServer},
+    sessions::Session,
 };
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, path::Path};
@@ -58,6 +59,12 @@ pub(crate) fn split(command: &str) -> Result<Vec<String>, Failure> {
 
 /// The server that one word names.
 fn of_word(word: &str, flags: &ConnectionFlags) -> Result<Server, Failure> {
+    if let Some(session) = Session::of_word(word)? {
+        if !session.is_open() {
+            return Err(session.not_open());
+        }
+        return Ok(Server { label: session.name.clone(), target: session.url().as_str().into(), transport: "http" });
+    }
     if is_url(word) {
         return of_url(word, flags);
     }
@@ -194,7 +201,7 @@ fn unknown(word: &str, all: &[KnownServer]) -> Failure {
 /// `server.tool`, as mcporter writes it: only if the part before the dot is a configured server and
 /// the whole is not.
 fn split_member(word: &str) -> Option<(String, String)> {
-    if is_url(word) || Path::new(word).exists() {
+    if is_url(word) || word.starts_with('@') || Path::new(word).exists() {
         return None;
     }
     let (name, member) = word.split_once('.').filter(|(name, member)| !name.is_empty() && !member.is_empty())?;

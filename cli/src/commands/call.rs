@@ -3,23 +3,23 @@
 use crate::{
     arguments::{Arguments, InputFlags},
     connection::{Connection, Options},
-    content::{self, Content, SaveFlags},
     exit::Exit,
     failure::Failure,
     flags::ConnectionFlags,
-    output::{BOLD, Output},
-    progress, signature,
-    table::Table,
-    target,
+    output::Output,
+    progress, signature, target, task_state,
+    tool_result::ResultFlags,
 };
 use clap::Args;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use trunkline::{
     RequestOptions,
+    client::ClientTask,
+    printable,
     protocol::{
         RawJson, method,
-        model::{CallToolResult, Tool},
+        model::Tool,
         schema::{WrittenArgument, WrittenValue, check_arguments, read_arguments},
     },
 };
@@ -48,19 +48,17 @@ pub(crate) struct Call {
     /// Send arguments that the tool's schema does not allow, and call a tool that is not listed.
     #[arg(long)]
     no_validate: bool,
-    /// Show the text of the result only.
-    #[arg(long, conflicts_with = "structured")]
-    text: bool,
-    /// Show the structured content of the result only.
-    #[arg(long)]
-    structured: bool,
+    /// Run the tool as a task, if it can, and wait for it. Ctrl-C cancels the task, and a second
+    /// one leaves it running.
+    #[arg(long, conflicts_with = "dry_run")]
+    task: bool,
     /// Answer a form of the server with the JSON object in this file.
     #[arg(long, value_name = "FILE")]
     answer: Option<PathBuf>,
     #[command(flatten)]
     input: InputFlags,
     #[command(flatten)]
-    save: SaveFlags,
+    result: ResultFlags,
     #[command(flatten)]
     connection: ConnectionFlags,
     /// The command of a server to start.
@@ -68,8 +66,91 @@ pub(crate) struct Call {
     command: Vec<String>,
 }
 
+/// A call that is ready to be sent.
+struct Prepared {
+    connection: Connection,
+    tool: String,
+    arguments: Map<String, Value>,
+}
+
 impl Call {
+    /// Returns whether it waits for a task.
+    pub(crate) fn is_task(&self) -> bool {
+        self.task
+    }
+
     pub(crate) async fn run(self, output: &Output) -> Result<Exit, Failure> {
+        if self.task {
+            // Later, Ctrl-C cancels the task.
+            let prepared = tokio::select! {
+                prepared = self.prepare() => prepared?,
+                _ = tokio::signal::ctrl_c() => return Ok(Exit::Interrupted),
+            };
+            return self.follow(prepared, output).await;
+        }
+        let Prepared { connection, tool, arguments } = self.prepare().await?;
+        let failed = |error| connection.failure(error, &format!("calling {tool}"));
+        let params = RawJson::from_value(&json!({"name": tool, "arguments": arguments}))
+            .map_err(|error| Failure::usage(error.to_string()))?;
+        let options = progress::shown_by(output, RequestOptions::default());
+        if self.dry_run {
+            let request = connection.client.preview(method::TOOLS_CALL, Some(&params), &options);
+            output.raw(&request.map_err(failed)?);
+            connection.close().await;
+            return Ok(Exit::Done);
+        }
+        let result = connection.client.request(method::TOOLS_CALL, Some(&params), &options).await;
+        progress::end(output);
+        let exit = self.result.show(&connection, &result.map_err(failed)?, output)?;
+        connection.close().await;
+        Ok(exit)
+    }
+
+    /// Starts the call as a task, and prints its id.
+    pub(crate) async fn start(self, output: &Output) -> Result<Exit, Failure> {
+        let prepared = self.prepare().await?;
+        let task = start(&prepared).await?;
+        let Prepared { connection, tool, .. } = prepared;
+        let Some(state) = task.state() else {
+            output.note(&format!("{tool} does not run as a task; this is its result"));
+            return self.ended(&connection, &task, output).await;
+        };
+        match output.json {
+            true => output.raw(&task_state::json(&state)),
+            false => output.line(&printable(&state.task_id)),
+        }
+        connection.close().await;
+        Ok(Exit::Done)
+    }
+
+    /// Runs the call as a task, and waits for it.
+    async fn follow(self, prepared: Prepared, output: &Output) -> Result<Exit, Failure> {
+        let mut task = start(&prepared).await?;
+        let Prepared { connection, tool, .. } = prepared;
+        match task.id() {
+            Some(id) => output.note(&format!("{tool} runs as task {id}; Ctrl-C cancels it")),
+            None => output.note(&format!("{tool} does not run as a task")),
+        }
+        if task_state::follow(&mut task, true, output)
+            .await
+            .map_err(|error| connection.failure(error, "following the task"))?
+        {
+            return Ok(Exit::Interrupted);
+        }
+        self.ended(&connection, &task, output).await
+    }
+
+    async fn ended(&self, connection: &Connection, task: &ClientTask, output: &Output) -> Result<Exit, Failure> {
+        let outcome = task_state::outcome(task).await;
+        self.result.show(
+            connection,
+            &outcome.map_err(|error| connection.failure(error, "waiting for the task"))?,
+            output,
+        )
+    }
+
+    /// Connects, and reads the arguments by the schema of the tool.
+    async fn prepare(&self) -> Result<Prepared, Failure> {
         let (server, words) = target::find(self.words.clone(), self.command.clone(), &self.connection)?;
         let (name, words) = words
             .split_first()
@@ -78,22 +159,7 @@ impl Call {
         let options = Options { answer: self.answer.clone(), ..Options::default() };
         let connection = Connection::open_with(server, &self.connection, options).await?;
         let arguments = self.arguments(&connection, name, given).await?;
-        let params = RawJson::from_value(&json!({"name": name, "arguments": arguments}))
-            .map_err(|error| Failure::usage(error.to_string()))?;
-        let options = progress::shown_by(output, RequestOptions::default());
-        if self.dry_run {
-            let request = connection.client.preview(method::TOOLS_CALL, Some(&params), &options);
-            output.raw(&request.map_err(|error| connection.failure(error, &format!("calling {name}")))?);
-        } else {
-            let result = connection.client.request(method::TOOLS_CALL, Some(&params), &options).await;
-            progress::end(output);
-            let result = result.map_err(|error| connection.failure(error, &format!("calling {name}")))?;
-            let exit = self.show(&connection, &result, output)?;
-            connection.close().await;
-            return Ok(exit);
-        }
-        connection.close().await;
-        Ok(Exit::Done)
+        Ok(Prepared { connection, tool: name.clone(), arguments })
     }
 
     /// The arguments as the tool wants them. Nothing is sent if they are wrong.
@@ -133,63 +199,13 @@ impl Call {
         }
         Ok(arguments)
     }
-
-    fn show(&self, connection: &Connection, raw: &RawJson, output: &Output) -> Result<Exit, Failure> {
-        let result: CallToolResult = raw.parse().map_err(|error| {
-            Failure::new(Exit::Protocol, "invalidResponse", format!("the result cannot be read: {error}"))
-        })?;
-        if result.is_error
-            && let Some(unanswered) = connection.unanswered()
-        {
-            return Err(unanswered);
-        }
-        let exit = if result.is_error { Exit::Refused } else { Exit::Done };
-        if output.json {
-            output.raw(raw);
-            return Ok(exit);
-        }
-        match &result.structured_content {
-            Some(structured) if self.structured || (!self.text && says_the_same(&result)) => {
-                show_json(structured, output)
-            }
-            None if self.structured => {
-                let failure = Failure::new(Exit::Refused, "unsupported", "the result has no structured content");
-                return Err(failure.hint("leave out --structured"));
-            }
-            _ => {
-                let mut content = Content::new(output, &self.save);
-                for block in result.content.iter().filter(|block| !self.text || block.as_text().is_some()) {
-                    content.block(block)?;
-                }
-            }
-        }
-        Ok(exit)
-    }
 }
 
-/// Returns whether the content only repeats the structured content, for clients that do not know
-/// it.
-fn says_the_same(result: &CallToolResult) -> bool {
-    let is_json = |text: &str| serde_json::from_str::<Value>(text).is_ok_and(|value| !value.is_string());
-    !result.is_error && result.content.iter().all(|block| block.as_text().is_some_and(is_json))
-}
-
-/// A list of flat objects as a table, anything else as JSON.
-fn show_json(value: &Value, output: &Output) {
-    let Some(rows) = content::rows(value) else {
-        return output.text(&serde_json::to_string_pretty(value).unwrap_or_default());
-    };
-    let mut table = Table::default();
-    for row in &rows {
-        // The last column of a table is for descriptions.
-        table.add(row.iter().map(String::as_str).chain([""]));
-    }
-    for (index, line) in table.lines("").iter().enumerate() {
-        match index {
-            0 => output.line(&format!("{BOLD}{line}{BOLD:#}")),
-            _ => output.line(line),
-        }
-    }
+/// Starts a call as a task.
+async fn start(prepared: &Prepared) -> Result<ClientTask, Failure> {
+    let Prepared { connection, tool, arguments } = prepared;
+    let started = connection.client.start_task(tool, arguments).await;
+    started.map_err(|error| connection.failure(error, &format!("starting {tool} as a task")))
 }
 
 /// The arguments without a schema: strings, and JSON.

@@ -4,6 +4,7 @@ mod bridge;
 mod call;
 mod complete;
 mod completions;
+mod connect;
 mod dev;
 mod discover;
 mod install;
@@ -15,6 +16,8 @@ mod ping;
 mod prompt;
 mod publish;
 mod read;
+mod task;
+mod token;
 mod uninstall;
 
 use crate::{exit::Exit, failure::Failure, output::Output};
@@ -23,7 +26,7 @@ use clap::Subcommand;
 /// The commands.
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    // By far the largest two.
+    // The largest ones are boxed.
     Bridge(Box<bridge::Bridge>),
     Dev(Box<dev::Dev>),
     List(list::List),
@@ -32,7 +35,11 @@ pub(crate) enum Command {
     Prompt(prompt::Prompt),
     Complete(complete::Complete),
     Listen(listen::Listen),
+    Task(task::Task),
     Ping(ping::Ping),
+    Connect(Box<connect::Connect>),
+    Close(connect::Close),
+    Token(token::Token),
     Discover(discover::Discover),
     Install(Box<install::Install>),
     Uninstall(uninstall::Uninstall),
@@ -44,9 +51,13 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Returns whether it serves until a signal, which it handles itself.
-    pub(crate) fn is_server(&self) -> bool {
-        matches!(self, Self::Bridge(_) | Self::Dev(_))
+    /// Returns whether it handles signals itself: a server, or a call that can be cancelled.
+    pub(crate) fn handles_signals(&self) -> bool {
+        match self {
+            Self::Bridge(_) | Self::Dev(_) => true,
+            Self::Call(call) => call.is_task(),
+            _ => false,
+        }
     }
 
     /// Runs the command. `program` is the whole command line, for its completion.
@@ -60,7 +71,11 @@ impl Command {
             Self::Prompt(prompt) => prompt.run(output).await,
             Self::Complete(complete) => complete.run(output).await,
             Self::Listen(listen) => listen.run(output).await,
+            Self::Task(task) => task.run(output).await,
             Self::Ping(ping) => ping.run(output).await,
+            Self::Connect(connect) => connect.run(output).await,
+            Self::Close(close) => close.run().await,
+            Self::Token(token) => token.run(output),
             Self::Discover(discover) => Ok(discover.run(output)),
             Self::Install(install) => install.run(output).await,
             Self::Uninstall(uninstall) => uninstall.run(output).await,

@@ -75,7 +75,7 @@ pub(crate) const HOSTS: &[Host] = &[
         ],
         project: &[".codex/config.toml"],
     },
-    // https://geminicli.com/docs/tools/mcp-server: `httpUrl`, `$NAME` and `${NAME}`.
+    // https://geminicli.com/docs, "MCP servers with Gemini CLI": `httpUrl`, `$NAME` and `${NAME}`.
     Host {
         name: "gemini",
         title: "Gemini CLI",

@@ -29,28 +29,32 @@ fn speaking(revision: Revision) -> ClientOptions {
     ClientOptions::default().with_revision(RevisionChoice::Pinned(revision))
 }
 
-async fn connect(target: impl Into<Target>, revision: Revision) -> Client {
+pub(crate) async fn connect(target: impl Into<Target>, revision: Revision) -> Client {
     soon(Client::connect_with(target, speaking(revision), ())).await.unwrap()
 }
 
 /// The bridge as a command of a host.
-fn bridge(arguments: impl IntoIterator<Item = String>) -> ChildCommand {
+pub(crate) fn bridge(arguments: impl IntoIterator<Item = String>) -> ChildCommand {
     let words = [PROGRAM, "bridge", "--auth", "none"].map(str::to_owned);
     ChildCommand::new(words.into_iter().chain(arguments)).with_stderr(ChildStderr::Keep)
 }
 
 /// A bridge that listens, and what it prints.
-struct Listening {
-    process: Child,
-    url: String,
-    notes: File,
+pub(crate) struct Listening {
+    pub(crate) process: Child,
+    pub(crate) url: String,
+    pub(crate) notes: File,
 }
 
 impl Listening {
-    fn start(flags: &[&str], server: impl IntoIterator<Item = String>) -> Self {
+    pub(crate) fn start(flags: &[&str], server: impl IntoIterator<Item = String>) -> Self {
         let notes = File::new();
         let mut command = Command::new(PROGRAM);
-        command.args(["bridge", "--auth", "none", "--listen", "127.0.0.1:0"]).args(flags).args(server);
+        command.args(["bridge", "--auth", "none"]).args(flags);
+        if !flags.contains(&"--listen") {
+            command.args(["--listen", "127.0.0.1:0"]);
+        }
+        command.args(server);
         command.stdin(Stdio::null()).stderr(notes.create());
         let mut listening = Self { process: command.spawn().unwrap(), url: String::new(), notes };
         until(|| {
@@ -104,7 +108,7 @@ impl Host {
     }
 }
 
-fn initialize() -> Value {
+pub(crate) fn initialize() -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "host", "version": "1"},
     }})
@@ -127,7 +131,7 @@ async fn weather_at(port: u16) -> Listener {
     weather().listen(("127.0.0.1", port)).await.unwrap()
 }
 
-async fn text(client: &Client, tool: &str) -> String {
+pub(crate) async fn text(client: &Client, tool: &str) -> String {
     soon(client.call_tool(tool, json!({}))).await.unwrap().joined_text()
 }
 
@@ -281,7 +285,7 @@ fn r11_what_a_server_prints_is_shown_and_the_connection_goes_on() {
 }
 
 #[test]
-fn web_pages_and_other_hosts_are_refused() {
+fn r25_web_pages_and_other_hosts_are_refused() {
     let there = Listening::start(&[], Role::Server.command());
     let (_, served) = post(&there.url, None, &initialize());
     assert!(served.starts_with("HTTP/1.1 200") && served.contains("weather"), "{served}");
@@ -292,9 +296,29 @@ fn web_pages_and_other_hosts_are_refused() {
 }
 
 #[test]
+fn r25_no_request_names_a_command() {
+    let there = Listening::start(&[], Role::Server.command());
+    let file = File::new();
+    let mut named = initialize();
+    for (name, value) in [("command", json!("touch")), ("args", json!([file.path()])), ("env", json!({"A": "b"}))] {
+        named["params"][name] = value.clone();
+        named[name] = value;
+    }
+    let origin = there.url.trim_end_matches("/mcp");
+    for path in ["/mcp", "/sse", "/messages", "/message", "/servers", "/"] {
+        let url = format!("{origin}{path}?transportType=stdio&command=touch&args={}", file.path());
+        let (_, answer) = post(&url, None, &named);
+        assert!(answer.starts_with("HTTP/1.1 "), "{path}: {answer}");
+    }
+    // One for each session, and the one with which the bridge has begun.
+    assert!(children_of(there.process.id()) <= 2);
+    assert!(!std::path::Path::new(file.path()).exists());
+}
+
+#[test]
 fn unsafe_and_meaningless_lines_are_refused_with_what_to_write() {
     for (line, problem, hint) in [
-        ("--listen 0.0.0.0:0 -- server", "everyone on the network", "--no-auth"),
+        ("--listen 0.0.0.0:0 -- server", "everyone on the network", "--tokens FILE"),
         ("--listen [::]:0 http://127.0.0.1:1/", "everyone on the network", "--no-auth"),
         ("http://mcp.example.com/mcp", "not encrypted", "--allow-http"),
         ("mcp.example.com/mcp", "", "https://mcp.example.com/mcp"),

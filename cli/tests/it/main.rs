@@ -2,6 +2,8 @@
 
 #[cfg(unix)]
 mod bridge;
+#[cfg(unix)]
+mod bridge_callers;
 mod calls;
 #[cfg(unix)]
 mod dev;
@@ -17,5 +19,8 @@ mod publishing;
 #[cfg(unix)]
 mod roles;
 mod servers;
+#[cfg(unix)]
+mod sessions;
 mod targets;
+mod tasks;
 mod thin;

@@ -114,5 +114,5 @@ fn a_bundle_is_the_same_on_each_machine() {
     assert_eq!(one.done().json()["fileSha256"], other.done().json()["fileSha256"]);
     assert!(!bytes.is_empty() && bytes == same);
     let (refused, _) = pack(&[]);
-    assert!(refused.failed(2).contains("is not in the bundle"), "{refused:?}");
+    assert!(refused.code == Some(2) && refused.stderr.contains("is not in the bundle"), "{refused:?}");
 }

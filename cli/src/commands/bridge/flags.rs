@@ -1,8 +1,9 @@
 //! The flags of `trunkline bridge`.
 
-use super::{listening::Listening, login::LoginFlags, other_bridges::OtherBridges};
+use super::{callers::Callers, listening::Listening, login::LoginFlags, other_bridges::OtherBridges};
 use crate::flags::ConnectionFlags;
 use clap::{Args, ValueEnum};
+use std::time::Duration;
 
 /// Join a client to a server that speaks another transport or another revision.
 ///
@@ -20,13 +21,32 @@ Examples:
 pub(crate) struct Bridge {
     /// The server, unless a command follows `--`; then the port to which a login redirects.
     #[arg(value_name = "[SERVER] [CALLBACK_PORT]")]
-    pub(super) words: Vec<String>,
+    pub(in crate::commands) words: Vec<String>,
     #[command(flatten)]
-    pub(super) connection: ConnectionFlags,
+    pub(in crate::commands) connection: ConnectionFlags,
     #[command(flatten)]
-    pub(super) listening: Listening,
+    pub(in crate::commands) listening: Listening,
+    #[command(flatten)]
+    pub(super) callers: Callers,
     #[command(flatten)]
     pub(super) login: LoginFlags,
+    /// Offer only the tools with such names, in which `*` is any text and `?` any character.
+    /// Repeatable.
+    #[arg(long, value_name = "PATTERN", env = "TRUNKLINE_TOOL_ALLOW", hide_env = true, value_delimiter = ',')]
+    pub(super) tool_allow: Vec<String>,
+    /// Do not offer the tools with such names. Repeatable.
+    #[arg(
+        long,
+        alias = "ignore-tool",
+        value_name = "PATTERN",
+        env = "TRUNKLINE_TOOL_DENY",
+        hide_env = true,
+        value_delimiter = ','
+    )]
+    pub(super) tool_deny: Vec<String>,
+    /// End after this time without a request, or when the socket is gone: for sessions.
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, hide = true)]
+    pub(super) end_when_idle: Option<Duration>,
     /// Least severe messages to print to standard error.
     #[arg(long, value_name = "LEVEL", env = "TRUNKLINE_LOG", hide_env = true)]
     pub(super) log: Option<Level>,
@@ -34,7 +54,7 @@ pub(crate) struct Bridge {
     pub(super) other: OtherBridges,
     /// The command of a server to start.
     #[arg(last = true, value_name = "COMMAND")]
-    pub(super) command: Vec<String>,
+    pub(in crate::commands) command: Vec<String>,
 }
 
 /// The severity of messages.

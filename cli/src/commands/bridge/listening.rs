@@ -1,5 +1,6 @@
 //! Where the bridge serves, and whom.
 
+use super::callers::Callers;
 use crate::failure::Failure;
 use clap::{Args, ValueEnum, builder::FalseyValueParser};
 use std::{net::IpAddr, time::Duration};
@@ -8,11 +9,11 @@ use trunkline::HttpOptions;
 /// The flags for serving over HTTP.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Listening")]
-pub(super) struct Listening {
+pub(in crate::commands) struct Listening {
     /// Serve HTTP here, instead of standard input and output: `127.0.0.1:8000`, `:8000` for this
     /// machine only, or `unix:/run/mcp.sock`.
     #[arg(long, value_name = "ADDRESS", env = "TRUNKLINE_LISTEN", hide_env = true)]
-    pub(super) listen: Option<String>,
+    pub(in crate::commands) listen: Option<String>,
     /// The path of the endpoint.
     #[arg(long, value_name = "PATH", default_value = "/mcp", env = "TRUNKLINE_PATH", hide_env = true)]
     pub(super) path: String,
@@ -35,7 +36,7 @@ pub(super) struct Listening {
     max_children: usize,
     /// End the sessions of clients after this time without a request.
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = humantime::parse_duration, env = "TRUNKLINE_IDLE", hide_env = true)]
-    pub(super) idle: Duration,
+    pub(in crate::commands) idle: Duration,
     /// Serve requests with this name in `Host`, too; `*` for every name. Repeatable.
     #[arg(
         long = "allow-host",
@@ -57,9 +58,6 @@ pub(super) struct Listening {
     /// Answer the probes `/healthz` and `/readyz`.
     #[arg(long, env = "TRUNKLINE_HEALTH", hide_env = true, value_parser = FalseyValueParser::new())]
     pub(super) health: bool,
-    /// Let everyone who can reach the address use the server.
-    #[arg(long, env = "TRUNKLINE_NO_AUTH", hide_env = true, value_parser = FalseyValueParser::new())]
-    no_auth: bool,
 }
 
 /// The callers that share a session with the server.
@@ -86,10 +84,14 @@ impl Listening {
         self.max_children.saturating_sub(1).max(1)
     }
 
-    /// Where to serve. Beyond this machine, nobody is served, unless the person says so.
-    pub(super) fn place(&self) -> Result<Place, Failure> {
+    /// Where to serve. Beyond this machine, nobody is served unless the person says who is.
+    pub(super) fn place(&self, callers: &Callers) -> Result<Place, Failure> {
         let Some(address) = &self.listen else {
-            return Ok(Place::Standard);
+            return match callers.flag() {
+                Some(flag) => Err(Failure::usage(format!("{flag} is for a bridge that listens"))
+                    .hint("add --listen :8000, or leave it out: a host that starts the bridge is its only caller")),
+                None => Ok(Place::Standard),
+            };
         };
         let options = HttpOptions::default()
             .with_path(&self.path)
@@ -98,7 +100,8 @@ impl Listening {
             .with_stateless(self.stateless)
             .with_health(self.health)
             .with_allowed_hosts(self.hosts.clone())
-            .with_allowed_origins(self.origins.clone());
+            .with_allowed_origins(self.origins.clone())
+            .with_auth(callers.authorization(&self.path)?);
         let (options, is_local) = match address.strip_prefix("unix:") {
             Some(path) => (options.with_unix(Some(path.into())), true),
             None => {
@@ -107,9 +110,9 @@ impl Listening {
                 (options.with_host(host).with_port(port), is_local)
             }
         };
-        if !is_local && !self.no_auth {
+        if !is_local && callers.flag().is_none() {
             return Err(Failure::usage(format!("--listen {address}: everyone on the network could use the server"))
-                .hint("listen on 127.0.0.1, behind a proxy that checks callers, or allow everyone with --no-auth"));
+                .hint("name the callers with --tokens FILE or --issuer URL, or allow everyone with --no-auth"));
         }
         Ok(Place::Http(Box::new(options)))
     }

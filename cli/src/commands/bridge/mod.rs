@@ -1,5 +1,7 @@
 //! `trunkline bridge`: joins a client to a server that speaks another transport or revision.
 
+mod callers;
+mod ending;
 mod flags;
 pub(super) mod listening;
 pub(super) mod log;
@@ -8,13 +10,15 @@ mod other_bridges;
 mod translation;
 
 use crate::{connection, exit::Exit, failure::Failure, output::Output, target};
+use ending::{Observed, Use};
 pub(crate) use flags::Bridge;
 use flags::Level;
 use listening::Place;
-use std::time::Duration;
+use std::{path::PathBuf, sync::Arc, time::Duration};
 use trunkline::{
     Client, HttpOptions, ProxyDefinition, ProxyOptions, Server, ServerOptions,
     client::ServerEntry,
+    telemetry::Telemetry,
     transport::{ChildStderr, Target},
 };
 
@@ -30,20 +34,31 @@ impl Bridge {
             output.note(&note);
         }
         log::start(self.log.unwrap_or(Level::Warn));
-        let place = self.listening.place()?;
+        let place = self.listening.place(&self.callers)?;
         let (server, port) = self.find()?;
         let client = self.client(&server, port).await?;
         let proxy = ProxyOptions::default()
             .with_transparent(true)
             .with_max_connections(self.listening.max_connections())
-            .with_shared(self.listening.is_shared());
+            .with_shared(self.listening.is_shared())
+            .with_allow_tools(std::mem::take(&mut self.tool_allow))
+            .with_deny_tools(std::mem::take(&mut self.tool_deny));
+        let (used, idle) = (Use::new(), self.end_when_idle);
+        let observed = idle.map(|_| Arc::new(Observed(Arc::clone(&used))) as Arc<dyn Telemetry>);
+        let options = ServerOptions::default().with_session_idle(self.listening.idle).with_telemetry_receiver(observed);
         let bridge = Server::builder("trunkline", env!("CARGO_PKG_VERSION"))
-            .options(ServerOptions::default().with_session_idle(self.listening.idle))
+            .options(options)
             .proxy(ProxyDefinition::new(&client).options(proxy))
             .build();
         let served = match place {
             Place::Standard => bridge.serve_stdio().await.map_err(|error| Failure::unreachable(error.to_string())),
-            Place::Http(options) => listen(&bridge, &client, &server.label, (*options, output)).await,
+            Place::Http(options) => {
+                let end = async |socket: Option<PathBuf>| match idle {
+                    Some(idle) => ending::wait(used, idle, socket).await,
+                    None => std::future::pending().await,
+                };
+                listen(&bridge, (&client, &server.label), (*options, output), end).await
+            }
         };
         client.close_within(EXIT_TIMEOUT).await;
         served.map(|()| Exit::Done)
@@ -89,13 +104,14 @@ impl Bridge {
     }
 }
 
-/// Serves HTTP until a signal.
+/// Serves HTTP until a signal, or until `end` completes.
 async fn listen(
     bridge: &Server,
-    client: &Client,
-    label: &str,
+    (client, label): (&Client, &str),
     (options, output): (HttpOptions, &Output),
+    end: impl AsyncFnOnce(Option<PathBuf>),
 ) -> Result<(), Failure> {
+    let socket = options.unix.clone();
     let sse = options.sse.clone().filter(|_| !options.stateless);
     let listener = bridge.listen_with(options).await.map_err(|error| {
         Failure::usage(format!("--listen: {error}")).hint("choose another port, or 0 for a free one")
@@ -110,12 +126,13 @@ async fn listen(
             Err(error) => output.failure(&Failure::from(error).tried("to connect; the next request tries again")),
         }
     };
-    let serving = listener.run();
-    tokio::pin!(serving, start);
+    let (serving, end) = (listener.run(), end(socket));
+    tokio::pin!(serving, start, end);
     let mut has_started = false;
     loop {
         tokio::select! {
             () = &mut start, if !has_started => has_started = true,
+            () = &mut end => return Ok(()),
             ended = &mut serving => return ended.map_err(|error| Failure::unreachable(error.to_string())),
         }
     }

@@ -40,6 +40,9 @@ pub(super) struct OtherBridges {
     pub(super) log_level: Option<String>,
     #[arg(long = "protocolVersion", value_name = "DATE", hide = true)]
     pub(super) protocol_version: Option<String>,
+    // mcp-proxy
+    #[arg(long = "apiKey", alias = "api-key", value_name = "KEY", hide = true)]
+    pub(super) api_key: Option<String>,
     // mcp-remote
     #[arg(long, value_name = "WORD", hide = true)]
     pub(super) protocol: Option<String>,
@@ -69,8 +72,6 @@ pub(super) struct OtherBridges {
     pub(super) ipv4: bool,
     #[arg(long, hide = true)]
     pub(super) disable_cookies: bool,
-    #[arg(long, value_name = "PATTERN", hide = true)]
-    pub(super) ignore_tool: Vec<String>,
     #[arg(long, hide = true)]
     pub(super) device_code: bool,
     #[arg(long, hide = true)]
@@ -84,8 +85,11 @@ pub(super) struct OtherBridges {
 impl OtherBridges {
     /// Refuses what the bridge cannot do, rather than do something else.
     pub(super) fn check(&self) -> Result<(), Failure> {
+        if self.api_key.is_some() {
+            return Err(Failure::usage("--apiKey: others on this machine would see the key in the list of processes")
+                .hint("trunkline token new NAME >> tokens.txt, and --tokens tokens.txt"));
+        }
         let missing = [
-            (!self.ignore_tool.is_empty(), "--ignore-tool"),
             (self.device_code, "--device-code"),
             (self.use_id_token, "--use-id-token"),
             (self.token_endpoint.is_some(), "--token-endpoint"),

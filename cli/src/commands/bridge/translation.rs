@@ -182,10 +182,11 @@ mod tests {
         let line = "mcp-remote https://x/sse 9696 --transport sse-only --protocol auto --allow-http --header X:y \
                     --static-oauth-client-info '{\"client_id\": \"c\", \"client_secret\": \"s\"}' \
                     --static-oauth-client-metadata '{\"scope\": \"a b\", \"client_name\": \"n\"}' \
-                    --auth-timeout 60 --host 127.0.0.1 --debug --enable-proxy --keep-alive --resource none";
+                    --auth-timeout 60 --host 127.0.0.1 --debug --enable-proxy --keep-alive --resource none --ignore-tool 'delete*'";
         let (bridge, notes) = read(line).unwrap();
         assert_eq!(bridge.words, ["https://x/sse", "9696"]);
         assert_eq!((bridge.connection.transport, bridge.log), (Transport::Sse, Some(Level::Debug)));
+        assert_eq!(bridge.tool_deny, ["delete*"]);
         let login = &bridge.login;
         assert_eq!((login.client_id.as_deref(), login.client_secret.as_deref()), (Some("c"), Some("s")));
         assert_eq!(
@@ -197,8 +198,7 @@ mod tests {
         for transport in ["http-only", "http-first", "sse-first", "auto", "sse"] {
             assert!(read(&format!("x https://x/ --transport {transport}")).is_ok(), "{transport}");
         }
-        for flag in ["--device-code", "--ignore-tool a", "--use-id-token", "--token-endpoint x", "--auth-success-url x"]
-        {
+        for flag in ["--device-code", "--use-id-token", "--token-endpoint x", "--auth-success-url x"] {
             let failure = read(&format!("x https://x/ {flag}")).err().unwrap();
             assert!(failure.contains("does not yet"), "{failure}");
         }
