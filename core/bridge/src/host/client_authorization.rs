@@ -11,8 +11,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use trunkline::{
     auth::{
         AssertionRequest, AuthError, AuthOptionError, ClientAuth, CredentialStore, HeadersRequest,
-        IdentityTokenRequest, OAuth, OAuthGrant, OAuthOptions, RedirectHandler, RequestHeaders, TokenRequest,
-        TokenSource, TokenStore, UrlOpener,
+        IdentityTokenRequest, LoginPage, OAuth, OAuthGrant, OAuthOptions, RedirectHandler, RequestHeaders,
+        TokenRequest, TokenSource, TokenStore, UrlOpener,
     },
     bridge_support::described,
     runtime::BoxedTask,
@@ -24,7 +24,8 @@ functions! {
     /// handler that only opens the URL is simpler.
     AUTHORIZE = "authorize"(AuthorizeRequest) -> Redirect;
     /// Takes the user to a login page, for example by showing its URL, instead of opening the
-    /// browser on this machine. The library listens for the redirect meanwhile.
+    /// browser on this machine. The library listens for the redirect meanwhile. With the grant
+    /// `device_code`, it shows the page and the code to enter there.
     OPEN_URL = "open_url"(AuthorizeRequest);
     /// Returns the access token for a request, instead of the option `token`.
     ACCESS_TOKEN = "access_token"(TokenRequest) -> Token;
@@ -51,6 +52,8 @@ described! {
     pub struct AuthorizeRequest {
         /// URL of the page; must not be changed.
         required url: String = "url",
+        /// Code that the user enters on the page, or compares (grant `device_code`).
+        optional user_code: Option<String> = "userCode",
     }
 
     /// The redirect that follows an authorization.
@@ -150,15 +153,18 @@ fn with_visit(options: OAuthOptions, functions: &HostFunctions) -> Result<OAuthO
     let given = functions.clone();
     match (functions.has(AUTHORIZE), functions.has(OPEN_URL)) {
         (false, false) => return Ok(options),
-        (false, true) if options.grant != OAuthGrant::AuthorizationCode => {
+        (false, true) if !matches!(options.grant, OAuthGrant::AuthorizationCode | OAuthGrant::DeviceCode) => {
             return Err(BridgeError::invalid(format!(
-                "open: the function {OPEN_URL} is for the grant authorization_code, but the grant is {}",
+                "open: the function {OPEN_URL} is for the grant authorization_code or device_code, but the grant is {}",
                 options.grant.as_str()
             )));
         }
         (false, true) => {
-            let open = move |url| result(given.call::<IgnoredAny>(OPEN_URL, &AuthorizeRequest { url }), drop);
-            return Ok(options.with_handler(UrlOpener::new(open)));
+            let open = move |page: LoginPage| {
+                let request = AuthorizeRequest { url: page.url, user_code: page.user_code };
+                result(given.call::<IgnoredAny>(OPEN_URL, &request), drop)
+            };
+            return Ok(options.with_handler(UrlOpener::of_pages(open)));
         }
         (true, false) => {}
         (true, true) => {
@@ -173,7 +179,7 @@ fn with_visit(options: OAuthOptions, functions: &HostFunctions) -> Result<OAuthO
     // From here on, the handler owns the redirect URI.
     options.check().map_err(wrong)?;
     let handler = RedirectHandler::new(uri, move |url| {
-        result(given.call::<Redirect>(AUTHORIZE, &AuthorizeRequest { url }), |redirect| redirect.url)
+        result(given.call::<Redirect>(AUTHORIZE, &AuthorizeRequest { url, user_code: None }), |redirect| redirect.url)
     });
     let mut options = options.with_handler(handler);
     options.redirect_uri = None;

@@ -165,6 +165,19 @@ impl Client {
         forgotten.map_err(|error| ClientError::Link(LinkFailure::Broken(format!("Could not log out: {error}"))))
     }
 
+    /// The access token for the server, renewed if it ends soon: one that a login obtained, or that
+    /// the program supplies. `None` if there is none, also before the server has asked for one. It
+    /// is a secret, and only for this server.
+    ///
+    /// # Errors
+    /// If the store of credentials fails, or the token has ended and cannot be renewed.
+    pub async fn access_token(&self) -> Result<Option<String>, ClientError> {
+        let token = self.inner.connector.access_token(Arc::clone(&self.inner.runtime)).await;
+        token.map_err(|error| {
+            ClientError::Link(LinkFailure::Unauthorized { text: error.to_string(), demand: Box::default() })
+        })
+    }
+
     /// The options that the client was built with.
     pub fn options(&self) -> &ClientOptions {
         &self.inner.options

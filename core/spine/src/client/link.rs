@@ -48,6 +48,11 @@ pub trait Connector: Send + Sync + 'static {
         let _ = runtime;
         Box::pin(ready(Ok(())))
     }
+    /// The access token of the next request, if there is one.
+    fn access_token(&self, runtime: Arc<dyn Runtime>) -> BoxedTask<Result<Option<String>, AuthError>> {
+        let _ = runtime;
+        Box::pin(ready(Ok(None)))
+    }
     /// The only era that this transport supports; `None` for both.
     fn only_era(&self) -> Option<Era> {
         None

@@ -2,6 +2,7 @@
 
 mod discovery;
 mod grants;
+mod logins;
 mod scopes;
 mod tokens;
 mod world;

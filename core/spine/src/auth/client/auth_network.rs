@@ -1,5 +1,6 @@
 //! Network access for authorization, and checks of the URLs that may be requested.
 
+use super::{AuthExchange, AuthObserver, observer::Clause};
 use crate::{
     auth::{FetchError, resource_url::is_safe},
     client_auth::AuthError,
@@ -49,6 +50,7 @@ pub(super) struct NetworkContext {
     pub(super) runtime: Arc<dyn Runtime>,
     /// Maximum time of one request.
     pub(super) timeout: Duration,
+    pub(super) observer: Option<AuthObserver>,
 }
 
 impl NetworkContext {
@@ -64,6 +66,7 @@ impl NetworkContext {
     pub(super) async fn document<T: DeserializeOwned>(
         &self,
         url: &str,
+        clause: Clause,
     ) -> Result<Option<Result<T, AuthError>>, AuthError> {
         check(url)?;
         let request = Request::get(url)
@@ -71,7 +74,7 @@ impl NetworkContext {
             .header("mcp-protocol-version", self.revision)
             .body(Bytes::new())
             .map_err(|_| AuthError(format!("{} is not a URL", super::sanitized(url))))?;
-        let response = self.fetch(request).await?;
+        let response = self.fetch(request, clause).await?;
         let status = response.status();
         if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
             let (url, status) = (super::sanitized(url), status.as_u16());
@@ -87,9 +90,9 @@ impl NetworkContext {
     }
 
     /// Sends a request to an endpoint.
-    pub(super) async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, AuthError> {
+    pub(super) async fn send(&self, request: Request<Bytes>, clause: Clause) -> Result<Response<Bytes>, AuthError> {
         check(&request.uri().to_string())?;
-        self.fetch(request).await
+        self.fetch(request, clause).await
     }
 
     /// Refuses a page that the user's browser must not open for the server: one of a private
@@ -106,11 +109,20 @@ impl NetworkContext {
         Ok(())
     }
 
-    async fn fetch(&self, request: Request<Bytes>) -> Result<Response<Bytes>, AuthError> {
-        let url = request.uri().to_string();
+    /// Tells the observer of a step.
+    pub(super) fn observe(&self, step: impl FnOnce() -> AuthExchange) {
+        if let Some(observer) = &self.observer {
+            observer.see(step());
+        }
+    }
+
+    async fn fetch(&self, request: Request<Bytes>, clause: Clause) -> Result<Response<Bytes>, AuthError> {
+        let (url, method) = (request.uri().to_string(), request.method().to_string());
         let fetched = within(&*self.runtime, self.timeout, self.network.fetch(request, self.access)).await;
         let fetched = fetched.unwrap_or_else(|| Err(FetchError::timed_out(&url, self.timeout)));
-        fetched.map_err(|error| AuthError(super::sanitized(&error.0)))
+        let response = fetched.map_err(|error| AuthError(super::sanitized(&error.0)))?;
+        self.observe(|| clause.step(&method, &url, &response));
+        Ok(response)
     }
 }
 
@@ -162,7 +174,8 @@ mod tests {
 
         let runtime = crate::transport::TokioRuntime::current();
         let (network, timeout) = (Arc::new(Names), Duration::ZERO);
-        let public = NetworkContext { network, access: NetworkAccess::Public, revision: "", runtime, timeout };
+        let access = NetworkAccess::Public;
+        let public = NetworkContext { network, access, revision: "", runtime, timeout, observer: None };
         assert_eq!(public.check_page("https://auth.example/authorize"), Ok(()));
         let error = public.check_page("http://127.0.0.1:8080/shutdown").unwrap_err();
         assert!(error.0.contains("is in a private network"), "{error}");

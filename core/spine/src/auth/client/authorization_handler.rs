@@ -1,12 +1,34 @@
 //! The interactive part of a login: a page to visit, and the redirect back.
 
 use crate::{client_auth::AuthError, runtime::BoxedTask};
-use std::{future::Future, sync::Arc};
+use std::{
+    future::{Future, ready},
+    sync::Arc,
+};
 
 /// Lets a user authorize the client in a browser.
 pub trait AuthorizationHandler: Send + Sync + 'static {
     /// Prepares one authorization, for example by listening for its redirect.
     fn begin(&self, start: LoginStart) -> BoxedTask<Result<Box<dyn Authorizing>, AuthError>>;
+
+    /// Shows the user a page and the code to enter there, for the grant `device_code` (RFC 8628
+    /// section 3.3). The login does not wait for this, but fails if it fails.
+    fn show_page(&self, page: LoginPage) -> BoxedTask<Result<(), AuthError>> {
+        let _ = page;
+        let text = "The handler of logins shows no device codes: use a UrlOpener, or implement show_page";
+        Box::pin(ready(Err(AuthError(text.to_owned()))))
+    }
+}
+
+/// A page where the user logs in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LoginPage {
+    /// Its URL, which must not be changed.
+    pub url: String,
+    /// The code that the user enters there, or compares if the page shows it already (grant
+    /// `device_code`).
+    pub user_code: Option<String>,
 }
 
 /// The start of an authorization.
@@ -44,7 +66,9 @@ pub trait Authorizing: Send + Sync {
 /// let options = OAuthOptions::default().with_handler(show);
 /// ```
 #[derive(Clone)]
-pub struct UrlOpener(Arc<dyn Fn(String) -> BoxedTask<Result<(), AuthError>> + Send + Sync>);
+pub struct UrlOpener(Arc<Open>);
+
+type Open = dyn Fn(LoginPage) -> BoxedTask<Result<(), AuthError>> + Send + Sync;
 
 impl UrlOpener {
     /// The function gets the URL, which it must not change.
@@ -52,12 +76,31 @@ impl UrlOpener {
     where
         F: Future<Output = Result<(), AuthError>> + Send + 'static,
     {
-        Self(Arc::new(move |url| Box::pin(open(url))))
+        Self(Arc::new(move |page| match page.user_code {
+            Some(code) if !page.url.contains(&code) => {
+                let text = format!("The function that opens URLs cannot show the code {code}: use UrlOpener::of_pages");
+                Box::pin(ready(Err(AuthError(text))))
+            }
+            _ => Box::pin(open(page.url)),
+        }))
+    }
+
+    /// The function gets the page, and shows its code if it has one (grant `device_code`).
+    pub fn of_pages<F>(show: impl Fn(LoginPage) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<(), AuthError>> + Send + 'static,
+    {
+        Self(Arc::new(move |page| Box::pin(show(page))))
     }
 
     /// Calls the function.
     pub fn open(&self, url: String) -> BoxedTask<Result<(), AuthError>> {
-        (self.0)(url)
+        self.show(LoginPage { url, user_code: None })
+    }
+
+    /// Calls the function with a page.
+    pub fn show(&self, page: LoginPage) -> BoxedTask<Result<(), AuthError>> {
+        (self.0)(page)
     }
 }
 
@@ -84,7 +127,7 @@ impl RedirectHandler {
 impl AuthorizationHandler for RedirectHandler {
     fn begin(&self, _start: LoginStart) -> BoxedTask<Result<Box<dyn Authorizing>, AuthError>> {
         let authorizing: Box<dyn Authorizing> = Box::new(self.clone());
-        Box::pin(std::future::ready(Ok(authorizing)))
+        Box::pin(ready(Ok(authorizing)))
     }
 }
 

@@ -1,18 +1,19 @@
 //! The authorization code grant with PKCE (OAuth 2.1 section 4.1, RFC 7636, RFC 8707, RFC 9207).
 
 use super::{
-    AuthorizationHandler, LoginStart,
+    AuthExchange, AuthorizationHandler, LoginStart,
     auth_network::check,
     client_identity::ClientRegistration,
     discovery::{Discovered, ServerMetadata},
     exchange::{Obtained, ask},
+    observer::bare,
     pkce,
     proofs::Proofs,
     registration, sanitized,
     token_endpoint::{Parts, TokenError},
 };
 use crate::{client_auth::AuthError, race::within};
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::atomic::Ordering};
 use url::form_urlencoded;
 
 pub(super) async fn obtain(
@@ -44,11 +45,16 @@ pub(super) async fn obtain(
     let login = Login { client, redirect_uri, state: pkce::random()?, verifier: pkce::random()? };
     let login_timeout = parts.settings.options.login_timeout;
     let page = with_query(endpoint, &login.query(parts, found, scopes));
+    parts.network.observe(|| login.page(endpoint, parts, found, scopes));
+    parts.has_asked.store(true, Ordering::Relaxed);
     let redirected = within(&*parts.network.runtime, login_timeout, authorizing.visit(page)).await;
     let code = redirected
         .unwrap_or_else(|| Err(AuthError(format!("Nobody logged in within {login_timeout:?}, the login timeout"))))
         .map_err(TokenError::from)
-        .and_then(|redirected| code_of(&redirected, server, &login.state));
+        .and_then(|redirected| {
+            parts.network.observe(|| login.redirect(&redirected));
+            code_of(&redirected, server, &login.state)
+        });
     if let Err(failed) = &code
         && kept.is_some_and(|kept| kept.client_id == login.client.client_id)
         && may_be_unknown(failed)
@@ -97,6 +103,39 @@ impl Login {
         }
         query.extend(options.authorization_parameters.iter().map(|(name, value)| (name.as_str(), value.clone())));
         query
+    }
+
+    /// The step in which the browser visits the page.
+    fn page(&self, endpoint: &str, parts: &Parts, found: &Discovered, scopes: &[String]) -> AuthExchange {
+        const SHOWN: [&str; 5] = ["client_id", "redirect_uri", "code_challenge_method", "resource", "scope"];
+        let query = self.query(parts, found, scopes);
+        let shown = query.into_iter().filter(|(name, _)| SHOWN.contains(name));
+        AuthExchange {
+            method: "GET".to_owned(),
+            url: bare(endpoint),
+            status: None,
+            members: shown.map(|(name, value)| format!("{name} = {}", sanitized(&value))).collect(),
+            clause: "RFC 7636 section 4.3, RFC 8707 section 2",
+        }
+    }
+
+    /// The step in which the browser returns.
+    fn redirect(&self, redirected: &str) -> AuthExchange {
+        let query = redirected.split_once('?').map_or(redirected, |(_, query)| query);
+        let shown = |(name, value): (Cow<'_, str>, Cow<'_, str>)| match &*name {
+            "state" if value == self.state => Some("state = as sent".to_owned()),
+            "state" => Some("state = another one".to_owned()),
+            "code" => Some("code".to_owned()),
+            "iss" | "error" | "error_description" => Some(format!("{name} = {}", sanitized(&value))),
+            _ => None,
+        };
+        AuthExchange {
+            method: "GET".to_owned(),
+            url: bare(&self.redirect_uri),
+            status: None,
+            members: form_urlencoded::parse(query.as_bytes()).filter_map(shown).collect(),
+            clause: "RFC 6749 section 4.1.2, RFC 9207 section 2",
+        }
     }
 
     /// Exchanges the code for a token.

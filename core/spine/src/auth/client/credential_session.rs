@@ -4,9 +4,10 @@ use super::{
     auth_network::{NetworkAccess, NetworkContext},
     discovery::{self, Discovered},
     grants,
+    login_turn::LoginTurn,
     proofs::Proofs,
     registration,
-    requested_scopes::{OFFLINE_ACCESS, Wanted},
+    requested_scopes::{OFFLINE_ACCESS, OPENID, Wanted},
     sanitized,
     settings::{Grant, Settings},
     stored_tokens,
@@ -23,7 +24,10 @@ use crate::{
     runtime::Promise,
     sync::Mutex,
 };
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 /// How often one request may obtain new credentials (AUC-43).
 const MAX_ROUNDS: usize = 3;
@@ -191,7 +195,7 @@ impl CredentialSession {
         for (client, tokens) in held {
             let Some(client) = client else { continue };
             let network = self.network(request, self.access_later(request, &tokens));
-            let parts = Parts { settings: Arc::clone(settings), network, proofs: None };
+            let parts = Parts::new(settings, network, None);
             if let Err(error) = revoke(&parts, &tokens, &client).await {
                 tracing::warn!(target: "trunkline::auth::client", %error, "logged out, but could not revoke the tokens");
             }
@@ -307,7 +311,7 @@ impl CredentialSession {
     ) -> Result<bool, AuthError> {
         let (session, turn, runtime) = (Arc::clone(self), Arc::clone(turn), Arc::clone(&network.runtime));
         let proofs = self.state.lock().proofs.clone();
-        let parts = Parts { settings: Arc::clone(&self.settings), network, proofs };
+        let parts = Parts::new(&self.settings, network, proofs);
         let renewed = Arc::new(Promise::default());
         let waiting = Arc::clone(&renewed);
         runtime.spawn(Box::pin(async move {
@@ -339,6 +343,7 @@ impl CredentialSession {
         let access = settings.network.access_of(&request.url, refusal.peer);
         check_confidential(request, refusal, access)?;
         let network = self.network(request, access);
+        network.observe(|| demand.step(&request.url, refusal.status));
         let known = self.state.lock().found.clone().filter(|_| steps_up);
         let found = match known {
             Some(found) => found,
@@ -367,23 +372,56 @@ impl CredentialSession {
                 return Ok(true);
             }
         }
-        if matches!(settings.grant, Grant::AuthorizationCode(_)) && !refusal.interactive {
+        if settings.grant.has_user() && !refusal.interactive {
             return Ok(false);
         }
         self.check_issuer(request, &found).await?;
         let earlier = tokens.map(|tokens| tokens.requested).unwrap_or_default();
         let proofs = self.state.lock().proofs.clone().filter(|_| settings.options.dpop);
-        let parts = Parts { settings: Arc::clone(settings), network, proofs };
-        let tokens = self.granted(&parts, &found, demand, &earlier).await?;
-        let last = LastIssuer { issuer: tokens.issuer.clone(), resource: tokens.resource.clone() };
-        // If the store fails, the user need not log in again for the next request.
-        self.set(Some(tokens.clone()))?;
-        stored_tokens::write(settings, &tokens).await?;
-        token_store::write(&*settings.store, &LastIssuer::key(&request.url), &last).await?;
+        let parts = Parts::new(settings, network, proofs);
+        self.login_in_turn(request, refusal, demand, (&parts, &found, &earlier)).await?;
         if !steps_up {
             self.state.lock().in_vain.clear();
         }
         Ok(true)
+    }
+
+    /// Obtains tokens, unless another process that shares the store has asked the user meanwhile.
+    async fn login_in_turn(
+        &self,
+        request: &OutgoingRequest,
+        refusal: &CredentialsRefusal,
+        demand: &Demands,
+        (parts, found, earlier): (&Parts, &Discovered, &[String]),
+    ) -> Result<(), AuthError> {
+        if !self.settings.grant.has_user() {
+            return self.login(request, (parts, found), demand, earlier).await;
+        }
+        let turn = LoginTurn::take(&self.settings, &found.server.issuer, &found.resource).await?;
+        if self.adopt(request, refusal, demand).await? {
+            return Ok(());
+        }
+        let outcome = self.login(request, (parts, found), demand, earlier).await;
+        let has_asked = parts.has_asked.load(Ordering::Relaxed);
+        turn.end(outcome.as_ref().err().filter(|_| has_asked)).await;
+        outcome
+    }
+
+    /// Obtains tokens, and stores them.
+    async fn login(
+        &self,
+        request: &OutgoingRequest,
+        (parts, found): (&Parts, &Discovered),
+        demand: &Demands,
+        earlier: &[String],
+    ) -> Result<(), AuthError> {
+        let settings = &self.settings;
+        let tokens = self.granted(parts, found, demand, earlier).await?;
+        let last = LastIssuer { issuer: tokens.issuer.clone(), resource: tokens.resource.clone() };
+        // If the store fails, the user need not log in again for the next request.
+        self.set(Some(tokens.clone()))?;
+        stored_tokens::write(settings, &tokens).await?;
+        token_store::write(&*settings.store, &LastIssuer::key(&request.url), &last).await
     }
 
     /// AUC-45: scopes that were just requested and did not help are not requested again.
@@ -417,7 +455,7 @@ impl CredentialSession {
         earlier: &[String],
     ) -> Result<Tokens, AuthError> {
         let settings = &self.settings;
-        let is_login = matches!(settings.grant, Grant::AuthorizationCode(_));
+        let is_login = settings.grant.has_user();
         let wanted = Wanted {
             challenged: &demand.scopes,
             supported: if settings.options.scopes.is_empty() {
@@ -429,7 +467,10 @@ impl CredentialSession {
             listed: &found.server.scopes_supported,
             offline: is_login && !self.state.lock().offline_refused && settings.options.wants_offline_access(),
         };
-        let (scopes, added) = wanted.scopes();
+        let (mut scopes, added) = wanted.scopes();
+        if settings.options.use_id_token && !scopes.iter().any(|scope| scope == OPENID) {
+            scopes.push(OPENID.to_owned());
+        }
         let obtained = match grants::obtain(parts, found, scopes.clone()).await {
             // Some users may not have it, which only the response reveals.
             Err(refused) if added && refused.is_about(OFFLINE_ACCESS) => {
@@ -493,6 +534,7 @@ impl CredentialSession {
             revision: request.revision.unwrap_or(Revision::LATEST.as_str()),
             runtime: Arc::clone(&request.runtime),
             timeout: self.settings.options.request_timeout,
+            observer: self.settings.options.observer.clone(),
         }
     }
 }

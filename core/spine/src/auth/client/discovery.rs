@@ -3,6 +3,7 @@
 
 use super::{
     auth_network::{NetworkContext, check, split},
+    observer::Clause,
     sanitized,
 };
 use crate::{auth::issuer_discovery::metadata_paths, client_auth::AuthError};
@@ -31,6 +32,8 @@ pub(super) struct ServerMetadata {
     pub(super) token_endpoint: Option<String>,
     pub(super) registration_endpoint: Option<String>,
     pub(super) revocation_endpoint: Option<String>,
+    /// RFC 8628 section 4.
+    pub(super) device_authorization_endpoint: Option<String>,
     #[serde(deserialize_with = "or_default")]
     pub(super) scopes_supported: Vec<String>,
     pub(super) grant_types_supported: Option<Vec<String>>,
@@ -61,21 +64,38 @@ pub(super) struct Discovered {
 
 /// The authorization server metadata that a grant needs.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Needed {
+pub(super) struct Needed<'a> {
     /// The page where users log in.
     pub(super) page: bool,
     /// Advertised support for PKCE.
     pub(super) pkce: bool,
+    /// The page where users enter a code.
+    pub(super) device: bool,
+    /// The token endpoint, if the program names it: that in the metadata does not count.
+    pub(super) token_endpoint: Option<&'a str>,
 }
 
-impl Needed {
+impl Needed<'_> {
     /// A token endpoint.
-    pub(super) const TOKENS: Self = Self { page: false, pkce: false };
+    pub(super) const TOKENS: Self = Self { page: false, pkce: false, device: false, token_endpoint: None };
 
     fn is_met(self, server: &ServerMetadata) -> bool {
-        server.token_endpoint.is_some()
+        self.token_endpoint.or(server.token_endpoint.as_deref()).is_some()
             && (!self.page || server.authorization_endpoint.is_some())
             && (!self.pkce || server.has_pkce())
+            && (!self.device || server.device_authorization_endpoint.is_some())
+    }
+
+    /// The metadata with the token endpoint that the program names.
+    fn completed(self, server: ServerMetadata) -> ServerMetadata {
+        let token_endpoint = self.token_endpoint.map(str::to_owned).or(server.token_endpoint);
+        ServerMetadata { token_endpoint, ..server }
+    }
+
+    /// An authorization server without metadata, which is enough for a grant without a page.
+    fn without_metadata(self, issuer: &str) -> Option<ServerMetadata> {
+        let is_enough = self.token_endpoint.is_some() && !self.page && !self.device;
+        is_enough.then(|| self.completed(ServerMetadata { issuer: issuer.to_owned(), ..ServerMetadata::default() }))
     }
 }
 
@@ -118,12 +138,14 @@ pub(super) async fn discover(
     url: &str,
     metadata_url: Option<&str>,
     known: Option<&str>,
-    needed: Needed,
+    needed: Needed<'_>,
 ) -> Result<Discovered, AuthError> {
     let (origin, path) = split(url).ok_or_else(|| AuthError(format!("{} is not a server URL", sanitized(url))))?;
     let mut problem = None;
     for candidate in resource_metadata_urls(origin, path, metadata_url) {
-        let Some(metadata) = network.document::<ResourceMetadata>(&candidate).await? else { continue };
+        let Some(metadata) = network.document::<ResourceMetadata>(&candidate, Clause::RESOURCE).await? else {
+            continue;
+        };
         match metadata.and_then(|metadata| metadata.of(url, &candidate, known)) {
             Ok((metadata, issuer)) => {
                 return Ok(Discovered {
@@ -145,7 +167,7 @@ pub(super) async fn discover(
         resource: canonical(url),
         scopes_supported: Vec::new(),
         dpop_required: false,
-        server: legacy(network, origin).await?,
+        server: needed.completed(legacy(network, origin).await?),
     })
 }
 
@@ -183,25 +205,29 @@ fn canonical(url: &str) -> String {
 pub(super) async fn server_metadata(
     network: &NetworkContext,
     issuer: &str,
-    needed: Needed,
+    needed: Needed<'_>,
 ) -> Result<ServerMetadata, AuthError> {
     check(issuer)?;
     let (mut first, mut problem) = (None, None);
     for candidate in server_metadata_urls(issuer)? {
-        let Some(metadata) = network.document::<ServerMetadata>(&candidate).await? else { continue };
+        let Some(metadata) = network.document::<ServerMetadata>(&candidate, Clause::SERVER).await? else { continue };
         match metadata {
             Ok(metadata) if !is_same_issuer(&metadata.issuer, issuer) => {
                 let (at, other, issuer) = (sanitized(&candidate), sanitized(&metadata.issuer), sanitized(issuer));
                 let text = format!("The metadata at {at} is for the issuer {other:?}, not {issuer:?}");
                 problem.get_or_insert(AuthError(text));
             }
-            Ok(metadata) if needed.is_met(&metadata) => return Ok(metadata),
+            Ok(metadata) if needed.is_met(&metadata) => return Ok(needed.completed(metadata)),
             Ok(metadata) => first = first.or(Some(metadata)),
             Err(error) => drop(problem.get_or_insert(error)),
         }
     }
     let missing = || format!("The authorization server {} has no metadata at its well-known URLs", sanitized(issuer));
-    first.ok_or_else(|| problem.unwrap_or_else(|| AuthError(missing())))
+    match (first, problem) {
+        (Some(first), _) => Ok(needed.completed(first)),
+        (None, Some(problem)) => Err(problem),
+        (None, None) => needed.without_metadata(issuer).ok_or_else(|| AuthError(missing())),
+    }
 }
 
 /// AUC-06 to AUC-08: the URLs where the metadata of an issuer may be, in the order to try.
@@ -216,7 +242,7 @@ fn server_metadata_urls(issuer: &str) -> Result<Vec<String>, AuthError> {
 /// at the root or with endpoints at fixed paths.
 async fn legacy(network: &NetworkContext, origin: &str) -> Result<ServerMetadata, AuthError> {
     let candidate = format!("{origin}/.well-known/oauth-authorization-server");
-    if let Some(metadata) = network.document::<ServerMetadata>(&candidate).await?.transpose()? {
+    if let Some(metadata) = network.document::<ServerMetadata>(&candidate, Clause::SERVER).await?.transpose()? {
         if !is_same_issuer(&metadata.issuer, origin) {
             let (at, other) = (sanitized(&candidate), sanitized(&metadata.issuer));
             return Err(AuthError(format!("The metadata at {at} is for another issuer, {other:?}")));

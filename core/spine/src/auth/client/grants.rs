@@ -4,7 +4,7 @@ use super::{
     AssertionRequest,
     auth_network::NetworkAccess,
     client_identity::{AuthMethod, ClientRegistration},
-    code_flow,
+    code_flow, device_code,
     discovery::Discovered,
     exchange::{Obtained, ask, jwt_bearer, token_endpoint},
     id_jag,
@@ -38,6 +38,10 @@ pub(super) async fn obtain(parts: &Parts, found: &Discovered, scopes: Vec<String
             let obtained = code_flow::obtain(&**handler, parts, found, &scopes).await;
             obtained.map_err(|refused| refused.advised(&parts.settings))?
         }
+        Grant::DeviceCode(handler) => {
+            let obtained = device_code::obtain(&**handler, parts, found, &scopes).await;
+            obtained.map_err(|refused| refused.advised(&parts.settings))?
+        }
         Grant::ClientCredentials => client_credentials(parts, found, &scopes).await?,
         Grant::Enterprise(provider) => id_jag::obtain(provider, parts, found, &scopes).await?,
         Grant::Workload(source) => {
@@ -48,7 +52,7 @@ pub(super) async fn obtain(parts: &Parts, found: &Discovered, scopes: Vec<String
         }
     };
     let url = token_endpoint(&found.server)?;
-    let answer = answer.checked(parts.proofs.is_some(), url)?;
+    let answer = answer.accepted(parts, url)?;
     Ok(Tokens {
         issuer: found.server.issuer.clone(),
         resource: found.resource.clone(),
@@ -59,7 +63,7 @@ pub(super) async fn obtain(parts: &Parts, found: &Discovered, scopes: Vec<String
         expires_at: answer.expires_at(parts.network.now()),
         access_token: answer.access_token,
         // XAU-13: a grant without a user is repeated instead.
-        refresh_token: answer.refresh_token.filter(|_| matches!(parts.settings.grant, Grant::AuthorizationCode(_))),
+        refresh_token: answer.refresh_token.filter(|_| parts.settings.grant.has_user()),
         requested: scopes,
         dpop_key: parts.proofs.as_deref().and_then(Proofs::kept),
         private_network: parts.network.access == NetworkAccess::Anywhere,

@@ -10,6 +10,7 @@ use super::{
     sanitized,
     settings::IdentityProvider,
     token_endpoint::{Parts, TokenContext},
+    tokens::TokenAnswer,
 };
 use crate::client_auth::AuthError;
 
@@ -41,7 +42,7 @@ pub(super) async fn obtain(
     of_provider.network.access = NetworkAccess::Anywhere;
     let (url, client) = (provider.token_endpoint.as_str(), Some(&provider.client));
     let endpoint = TokenContext { parts: &of_provider, url, issuer: url, client };
-    let exchanged = endpoint.ask(&form).await.map_err(|refused| {
+    let exchanged: TokenAnswer = endpoint.ask(&form).await.map_err(|refused| {
         // XAU-31
         let sign_on = matches!(refused.code.as_deref(), Some("invalid_grant" | "invalid_request"));
         let advice = if sign_on { ". The user may need to sign in to the identity provider again" } else { "" };

@@ -4,7 +4,8 @@
 //! [`AuthorizationHandler`]); `transport/oauth` has the default implementations.
 //!
 //! Sources: the specification's authorization pages and its extensions (ext-auth); OAuth 2.1, RFC
-//! 7009, RFC 7523, RFC 7591, RFC 7636, RFC 8414, RFC 8693, RFC 8707, RFC 9207, RFC 9449, RFC 9728.
+//! 7009, RFC 7523, RFC 7591, RFC 7636, RFC 8414, RFC 8628, RFC 8693, RFC 8707, RFC 9207, RFC 9449,
+//! RFC 9728.
 
 mod access_token;
 mod auth_network;
@@ -12,12 +13,15 @@ mod authorization_handler;
 mod client_identity;
 mod code_flow;
 mod credential_session;
+mod device_code;
 mod discovery;
 mod exchange;
 mod grants;
 mod id_jag;
+mod login_turn;
 mod oauth;
 mod oauth_options;
+mod observer;
 mod pkce;
 mod proofs;
 mod registration;
@@ -36,9 +40,10 @@ mod www_authenticate;
 
 pub use access_token::AccessToken;
 pub use auth_network::{AuthNetwork, NetworkAccess};
-pub use authorization_handler::{AuthorizationHandler, Authorizing, LoginStart, RedirectHandler, UrlOpener};
+pub use authorization_handler::{AuthorizationHandler, Authorizing, LoginPage, LoginStart, RedirectHandler, UrlOpener};
 pub use oauth::OAuth;
 pub use oauth_options::{CredentialStore, LoginHandler, OAuthGrant, OAuthOptions};
+pub use observer::{AuthExchange, AuthObserver};
 pub use request_headers::{HeadersRequest, RequestHeaders};
 pub use token_source::{AssertionRequest, IdentityTokenRequest, TokenRequest, TokenSource};
 pub use token_store::{MemoryStore, StoreLock, TokenStore};

@@ -140,7 +140,7 @@ impl ClientAuth for CredentialSessions {
             Grant::ClientCredentials => Some("io.modelcontextprotocol/oauth-client-credentials"),
             Grant::Enterprise(_) => Some("io.modelcontextprotocol/enterprise-managed-authorization"),
             // The draft defines no identifier.
-            Grant::AuthorizationCode(_) | Grant::Workload(_) => None,
+            Grant::AuthorizationCode(_) | Grant::DeviceCode(_) | Grant::Workload(_) => None,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The options of a client's authorization, validated before any request.
 
 use super::{
-    AssertionRequest, AuthorizationHandler, IdentityTokenRequest, TokenRequest, TokenStore, UrlOpener, auth_network,
+    AssertionRequest, AuthObserver, AuthorizationHandler, IdentityTokenRequest, TokenRequest, TokenStore, UrlOpener,
+    auth_network,
     token_source::{SecretText, TokenSource},
 };
 use crate::{
@@ -52,6 +53,12 @@ trunkline_proto::options! {
         /// authorization servers, such as Microsoft Entra ID, refuse it next to their own scopes.
         /// Turning it off needs `issuer`.
         send_resource: bool => "sendResource" = true,
+        /// The token endpoint, if the metadata of the authorization server is missing or names one
+        /// that cannot be reached. It needs `issuer`.
+        @some(String) token_endpoint: Option<String> => "tokenEndpoint" = None,
+        /// Send the ID token (OpenID Connect Core section 2) to the server instead of the access
+        /// token, as some gateways require. The client requests the scope `openid`.
+        use_id_token: bool => "useIdToken" = false,
         /// The https URL of the client's metadata document, used as its id by authorization servers
         /// that support such documents.
         @some(String) client_metadata_url: Option<String> => "clientMetadataUrl" = None,
@@ -90,6 +97,8 @@ trunkline_proto::options! {
         /// User interaction: the browser on this machine, a function that opens URLs instead
         /// ([`UrlOpener`]), or a handler with its own redirect URI.
         @into handler: LoginHandler = LoginHandler::Browser,
+        /// Gets each step of a login, to find out why one fails.
+        @some(AuthObserver) observer: Option<AuthObserver> = None,
         /// Maximum time for a login; at most 15 min.
         login_timeout: Duration => "loginTimeoutMs" as Millis = Duration::from_secs(300),
         /// Maximum time for one request to an authorization server.
@@ -120,6 +129,10 @@ trunkline_proto::json_names! {
     pub enum OAuthGrant, by default AuthorizationCode, non_exhaustive {
         /// The user logs in and authorizes the client.
         AuthorizationCode = "authorization_code",
+        /// The user enters a code in a browser anywhere and authorizes the client there, for
+        /// machines without a browser (RFC 8628). The function `open_url` shows the page and the
+        /// code; without it, they are printed.
+        DeviceCode = "device_code",
         /// The client acts on its own behalf (extension "OAuth client credentials").
         ClientCredentials = "client_credentials",
         /// An organization's identity provider grants access (extension "Enterprise-managed
@@ -262,11 +275,12 @@ impl OAuthOptions {
             return Ok(own);
         }
         let mut base = Self { store: self.store.clone(), request_timeout: self.request_timeout, ..Self::default() };
-        if own.grant == OAuthGrant::AuthorizationCode {
+        if matches!(own.grant, OAuthGrant::AuthorizationCode | OAuthGrant::DeviceCode) {
             base.client_name.clone_from(&self.client_name);
             base.offline_access = self.offline_access;
             base.handler = self.handler.clone();
             base.login_timeout = self.login_timeout;
+            base.observer.clone_from(&self.observer);
         }
         read_over(base, given)
     }
@@ -290,6 +304,7 @@ impl OAuthOptions {
         let urls = [
             ("issuer", &self.issuer),
             ("idpTokenEndpoint", &self.idp_token_endpoint),
+            ("tokenEndpoint", &self.token_endpoint),
             // AUC-35
             ("redirectUri", &self.redirect_uri),
         ];
@@ -310,6 +325,12 @@ impl OAuthOptions {
         if let Some(name) = self.authorization_parameters.keys().find(|name| RESERVED_PARAMS.contains(&name.as_str())) {
             let problem = format!("has {name:?}, which the client sets itself or does not support");
             return Err(AuthOptionError::new("authorizationParameters", problem));
+        }
+        if self.use_id_token && self.dpop {
+            return Err(AuthOptionError::new(
+                "useIdToken",
+                "cannot be combined with `dpop`: ID tokens have no such key",
+            ));
         }
         if self.login_timeout.is_zero() {
             return Err(AuthOptionError::new("loginTimeoutMs", "must be more than 0"));
@@ -358,24 +379,14 @@ fn is_document(url: &str) -> bool {
 
 /// Options that apply only to some grants.
 const GRANT_OPTIONS: &[(&[&str], &[OAuthGrant])] = {
-    use OAuthGrant::{AuthorizationCode, ClientCredentials, EnterpriseManaged, WorkloadIdentity};
+    use OAuthGrant::{AuthorizationCode, ClientCredentials, DeviceCode, EnterpriseManaged, WorkloadIdentity};
     &[
-        (
-            &[
-                "clientName",
-                "redirectUri",
-                "handler",
-                "loginTimeoutMs",
-                "offlineAccess",
-                "assumePkce",
-                "authorizationParameters",
-            ],
-            &[AuthorizationCode],
-        ),
-        (&["sendResource"], &[AuthorizationCode, ClientCredentials]),
+        (&["clientName", "handler", "loginTimeoutMs", "offlineAccess", "useIdToken"], &[AuthorizationCode, DeviceCode]),
+        (&["redirectUri", "assumePkce", "authorizationParameters"], &[AuthorizationCode]),
+        (&["sendResource", "tokenEndpoint"], &[AuthorizationCode, DeviceCode, ClientCredentials]),
         (
             &["clientId", "clientSecret", "clientMetadataUrl", "privateKey", "algorithm", "keyId"],
-            &[AuthorizationCode, ClientCredentials, EnterpriseManaged],
+            &[AuthorizationCode, DeviceCode, ClientCredentials, EnterpriseManaged],
         ),
         (
             &["idpTokenEndpoint", "idpClientId", "idpClientSecret", "idpTokenType", "identityToken"],
@@ -391,6 +402,7 @@ const DEPENDENT_OPTIONS: &[(&str, &[&str])] = &[
     ("issuer", &["clientId", "assertion"]),
     ("assumePkce", &["issuer"]),
     ("sendResource", &["issuer"]),
+    ("tokenEndpoint", &["issuer"]),
     ("privateKey", &["clientId", "clientMetadataUrl"]),
     ("algorithm", &["privateKey"]),
     ("keyId", &["privateKey"]),
@@ -467,7 +479,7 @@ mod tests {
                 "grant" => json!("client_credentials"),
                 "algorithm" => json!("EdDSA"),
                 "scopes" => json!(["a"]),
-                "dpop" | "offlineAccess" | "assumePkce" => json!(true),
+                "dpop" | "offlineAccess" | "assumePkce" | "useIdToken" => json!(true),
                 "sendResource" => json!(false),
                 "authorizationParameters" => json!({"access_type": "offline"}),
                 "loginTimeoutMs" | "requestTimeoutMs" => json!(1),
@@ -505,9 +517,16 @@ mod tests {
             (json!({"algorithm": "EdDSA"}), "auth.algorithm needs `privateKey`"),
             (json!({"clientId": "a", "assumePkce": true}), "auth.assumePkce needs `issuer`"),
             (json!({"clientId": "a", "sendResource": false}), "auth.sendResource needs `issuer`"),
+            (json!({"clientId": "a", "tokenEndpoint": "https://a.example"}), "auth.tokenEndpoint needs `issuer`"),
+            (
+                json!({"grant": "device_code", "redirectUri": "http://localhost/x"}),
+                "auth.redirectUri is for the grant authorization_code, but",
+            ),
+            (json!({"grant": "client_credentials", "useIdToken": true}), "auth.useIdToken is for the grant"),
+            (json!({"useIdToken": true, "dpop": true}), "auth.useIdToken cannot be combined with `dpop`"),
             (
                 json!({"grant": "workload_identity", "assertion": "a", "sendResource": false}),
-                "auth.sendResource is for the grant authorization_code or client_credentials",
+                "auth.sendResource is for the grant authorization_code or device_code or client_credentials",
             ),
         ] {
             let error = refused(given);

@@ -6,6 +6,7 @@ use super::{
     auth_network::check,
     client_identity::{AuthMethod, ClientRegistration},
     discovery::ServerMetadata,
+    observer::Clause,
     sanitized,
     settings::Settings,
     token_endpoint::Parts,
@@ -17,6 +18,9 @@ use bytes::Bytes;
 use http::{Request, StatusCode, header};
 use serde_json::{Value, json};
 use url::Url;
+
+/// In place of a redirect URI: the client registers for device codes only.
+pub(super) const NO_REDIRECT: &str = "";
 
 /// The key in the store (AUC-23).
 fn key(issuer: &str) -> String {
@@ -168,7 +172,7 @@ async fn register(
         .header(header::ACCEPT, "application/json")
         .body(Bytes::from(metadata(&parts.settings, method, redirect_uri, &scopes).to_string()))
         .map_err(|_| AuthError(format!("{} is not a valid request URL", sanitized(endpoint))))?;
-    let response = parts.network.send(request).await?;
+    let response = parts.network.send(request, Clause::REGISTRATION).await?;
     let answer: Value = serde_json::from_slice(response.body()).unwrap_or_default();
     let text = |name: &str| answer[name].as_str().map(str::to_owned);
     if !response.status().is_success() {
@@ -179,9 +183,11 @@ async fn register(
         // Some servers list the endpoint, but only their administrators may use it.
         let is_closed = matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
         let advice = if is_closed { ": register a client there, and set its client id" } else { "" };
-        return Err(AuthError(format!(
-            "{issuer} refused to register this client with the redirect URI {redirect_uri} ({what}){advice}"
-        )));
+        let redirect = match redirect_uri {
+            NO_REDIRECT => String::new(),
+            uri => format!(" with the redirect URI {uri}"),
+        };
+        return Err(AuthError(format!("{issuer} refused to register this client{redirect} ({what}){advice}")));
     }
     let client_id =
         text("client_id").ok_or_else(|| AuthError(format!("{issuer} registered a client without an id")))?;
@@ -216,6 +222,12 @@ fn metadata(settings: &Settings, method: AuthMethod, redirect_uri: &str, scopes:
         "token_endpoint_auth_method": method.as_str(),
         "application_type": application_type(redirect_uri),
     });
+    if redirect_uri == NO_REDIRECT {
+        // RFC 8628 section 4.
+        wanted["redirect_uris"] = json!([]);
+        wanted["grant_types"] = json!(["urn:ietf:params:oauth:grant-type:device_code", "refresh_token"]);
+        wanted["response_types"] = json!([]);
+    }
     if !scopes.is_empty() {
         wanted["scope"] = scopes.join(" ").into();
     }

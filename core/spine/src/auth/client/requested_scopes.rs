@@ -6,6 +6,9 @@ use crate::auth::scopes::union;
 /// 11).
 pub(super) const OFFLINE_ACCESS: &str = "offline_access";
 
+/// The scope that ID tokens need (OpenID Connect Core section 3.1.2.1).
+pub(super) const OPENID: &str = "openid";
+
 /// Splits a space-separated list of scopes.
 pub(super) fn split(text: &str) -> Vec<String> {
     text.split_ascii_whitespace().map(str::to_owned).collect()

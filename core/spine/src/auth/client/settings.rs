@@ -16,6 +16,8 @@ use std::sync::Arc;
 pub(super) enum Grant {
     /// A user authorizes the client.
     AuthorizationCode(Arc<dyn AuthorizationHandler>),
+    /// A user enters a code in a browser anywhere (RFC 8628).
+    DeviceCode(Arc<dyn AuthorizationHandler>),
     /// The client acts for itself (extension "OAuth client credentials").
     ClientCredentials,
     /// An identity provider grants access (extension "Enterprise-managed authorization").
@@ -67,17 +69,27 @@ impl Settings {
     }
 
     /// The authorization server metadata that the grant needs.
-    pub(super) fn needed(&self) -> Needed {
+    pub(super) fn needed(&self) -> Needed<'_> {
         let page = matches!(self.grant, Grant::AuthorizationCode(_));
-        Needed { page, pkce: page && !self.options.assume_pkce }
+        let device = matches!(self.grant, Grant::DeviceCode(_));
+        let token_endpoint = self.options.token_endpoint.as_deref();
+        Needed { page, pkce: page && !self.options.assume_pkce, device, token_endpoint }
     }
 }
 
 impl Grant {
+    /// Returns whether a user authorizes the client.
+    pub(super) fn has_user(&self) -> bool {
+        matches!(self, Self::AuthorizationCode(_) | Self::DeviceCode(_))
+    }
+
     fn of(options: &OAuthOptions) -> Result<Self, AuthOptionError> {
         let missing = |name| move || AuthOptionError::new(name, "is missing");
         Ok(match options.grant {
-            OAuthGrant::AuthorizationCode => match &options.handler {
+            OAuthGrant::AuthorizationCode | OAuthGrant::DeviceCode => match &options.handler {
+                LoginHandler::Custom(handler) if options.grant == OAuthGrant::DeviceCode => {
+                    Self::DeviceCode(Arc::clone(handler))
+                }
                 LoginHandler::Custom(handler) => Self::AuthorizationCode(Arc::clone(handler)),
                 LoginHandler::Browser | LoginHandler::Opener(_) => {
                     return Err(AuthOptionError::new("handler", "is missing: use OAuth::new to log in with a browser"));

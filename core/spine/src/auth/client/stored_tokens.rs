@@ -10,9 +10,10 @@ use crate::client_auth::AuthError;
 /// The key in the store (AUC-23). Programs with other clients may share the store.
 pub(super) fn key(settings: &Settings, issuer: &str, resource: &str) -> String {
     let options = &settings.options;
+    let kind = if options.use_id_token { "id-tokens" } else { "tokens" };
     match options.client_id.as_ref().or(options.client_metadata_url.as_ref()) {
-        Some(client) => format!("tokens {issuer} {resource} {client}"),
-        None => format!("tokens {issuer} {resource}"),
+        Some(client) => format!("{kind} {issuer} {resource} {client}"),
+        None => format!("{kind} {issuer} {resource}"),
     }
 }
 

@@ -4,19 +4,20 @@ use super::{
     auth_network::NetworkContext,
     client_identity::{AuthMethod, ClientRegistration},
     discovery::{self, Needed},
+    observer::Clause,
     pkce,
     proofs::Proofs,
     sanitized,
     settings::Settings,
-    tokens::{TokenAnswer, Tokens},
+    tokens::Tokens,
 };
 use crate::client_auth::AuthError;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use http::{Request, Response, StatusCode, header};
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::json;
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicBool};
 use url::form_urlencoded;
 
 /// In seconds; each assertion is used only once.
@@ -29,6 +30,14 @@ pub(super) struct Parts {
     pub(super) network: NetworkContext,
     /// The DPoP proofs in use, with the nonces so far.
     pub(super) proofs: Option<Arc<Proofs>>,
+    /// True once the user has been sent to a page.
+    pub(super) has_asked: Arc<AtomicBool>,
+}
+
+impl Parts {
+    pub(super) fn new(settings: &Arc<Settings>, network: NetworkContext, proofs: Option<Arc<Proofs>>) -> Self {
+        Self { settings: Arc::clone(settings), network, proofs, has_asked: Arc::default() }
+    }
 }
 
 /// The common context of all token requests to one server.
@@ -39,6 +48,14 @@ pub(super) struct TokenContext<'a> {
     pub(super) issuer: &'a str,
     /// The client that authenticates, if one does.
     pub(super) client: Option<&'a ClientRegistration>,
+}
+
+/// The JSON that answers a form.
+pub(super) trait FormResponse: DeserializeOwned {
+    /// The text that it follows.
+    const CLAUSE: Clause;
+    /// Its name in messages.
+    const NAME: &str;
 }
 
 /// Why an authorization server issued no token.
@@ -91,15 +108,15 @@ impl From<TokenError> for AuthError {
 }
 
 impl TokenContext<'_> {
-    /// Requests a token with the grant in `form`. Retries once if the server requires a nonce in
-    /// the proof (XAU-50), and never for any other reason.
-    pub(super) async fn ask(&self, form: &[(&str, &str)]) -> Result<TokenAnswer, TokenError> {
-        let mut response = self.parts.network.send(self.request(form)?).await?;
+    /// Posts a form, such as one with a grant, and reads the response. Retries once if the server
+    /// requires a nonce in the proof (XAU-50), and never for any other reason.
+    pub(super) async fn ask<T: FormResponse>(&self, form: &[(&str, &str)]) -> Result<T, TokenError> {
+        let mut response = self.parts.network.send(self.request(form)?, T::CLAUSE).await?;
         if let Some(proofs) = &self.parts.proofs
             && self.keep_nonce(proofs, &response)
             && refusal(&response).error.as_deref() == Some("use_dpop_nonce")
         {
-            response = self.parts.network.send(self.request(form)?).await?;
+            response = self.parts.network.send(self.request(form)?, T::CLAUSE).await?;
             self.keep_nonce(proofs, &response);
         }
         if !response.status().is_success() {
@@ -109,13 +126,14 @@ impl TokenContext<'_> {
             if refusal(&response).error.is_some() {
                 return self.refused(&response);
             }
-            AuthError(format!("{} returned an invalid token response", sanitized(self.url))).into()
+            AuthError(format!("{} returned an invalid {}", sanitized(self.url), T::NAME)).into()
         })
     }
 
     /// Revokes a token (RFC 7009 section 2.1). The server confirms that for a void one as well.
     pub(super) async fn revoke(&self, token: &str, kind: &str) -> Result<(), AuthError> {
-        let response = self.parts.network.send(self.request(&[("token", token), ("token_type_hint", kind)])?).await?;
+        let request = self.request(&[("token", token), ("token_type_hint", kind)])?;
+        let response = self.parts.network.send(request, Clause::REVOCATION).await?;
         let status = response.status();
         if status.is_success() {
             return Ok(());

@@ -4,11 +4,30 @@ use super::{
     discovery::{self, Needed},
     proofs::Proofs,
     registration, stored_tokens,
-    token_endpoint::{Parts, TokenContext},
-    tokens::Tokens,
+    token_endpoint::{Parts, TokenContext, TokenError},
+    tokens::{TokenAnswer, Tokens},
     turn,
 };
 use crate::client_auth::AuthError;
+use std::future::Future;
+
+impl TokenContext<'_> {
+    /// Posts a form, and once more if its endpoint is gone and there is another one, which is
+    /// returned as well.
+    async fn ask_where_it_is(
+        self,
+        form: &[(&str, &str)],
+        moved: impl Future<Output = Option<String>>,
+    ) -> (Result<TokenAnswer, TokenError>, Option<String>) {
+        match self.ask(form).await {
+            Err(refused) if refused.code.is_none() => match moved.await {
+                Some(url) => (TokenContext { url: &url, ..self }.ask(form).await, Some(url)),
+                None => (Err(refused), None),
+            },
+            answer => (answer, None),
+        }
+    }
+}
 
 impl Parts {
     /// Refreshes the tokens unless others have done so. Returns `None` if they are void.
@@ -44,16 +63,13 @@ impl Parts {
         let endpoint = TokenContext { parts, url, issuer, client: Some(&client) };
         let resource = settings.resource_parameter(&tokens.resource);
         let form = [("grant_type", "refresh_token"), ("refresh_token", refresh_token), ("resource", resource)];
-        let mut answer = endpoint.ask(&form).await;
-        let moved = match &answer {
-            Err(refused) if refused.code.is_none() => self.moved_endpoint(&tokens).await,
-            _ => None,
-        };
-        if let Some(url) = &moved {
-            answer = TokenContext { url, ..endpoint }.ask(&form).await;
-        }
+        let (answer, moved) = endpoint.ask_where_it_is(&form, self.moved_endpoint(&tokens)).await;
         let answer = match answer {
-            Ok(answer) => answer.checked(parts.proofs.is_some(), url)?,
+            // Not every server renews it (OpenID Connect Core section 12.2).
+            Ok(answer) if settings.options.use_id_token && answer.id_token.is_none() => {
+                return stored_tokens::remove(settings, &tokens).await;
+            }
+            Ok(answer) => answer.accepted(parts, url)?,
             Err(refused) => {
                 match refused.code.as_deref() {
                     // The server no longer knows the client that registered itself. A login
@@ -93,6 +109,9 @@ impl Parts {
 
     /// The token endpoint that the authorization server names now, if it is another one.
     async fn moved_endpoint(&self, tokens: &Tokens) -> Option<String> {
+        if self.settings.options.token_endpoint.is_some() {
+            return None;
+        }
         let server = discovery::server_metadata(&self.network, &tokens.issuer, Needed::TOKENS).await.ok()?;
         server.token_endpoint.filter(|url| *url != tokens.token_endpoint)
     }

@@ -3,7 +3,7 @@
 use super::turn::TurnsByKey;
 use crate::{client_auth::AuthError, runtime::BoxedTask, sync::Mutex};
 use serde::{Serialize, de::DeserializeOwned};
-use std::{any::Any, collections::HashMap, future::ready, sync::Arc};
+use std::{any::Any, collections::HashMap, future::ready, sync::Arc, time::Duration};
 
 /// Stores secrets by key. There is no required lifetime. Keys name an authorization server and a
 /// resource; values are JSON.
@@ -23,6 +23,12 @@ pub trait TokenStore: Send + Sync + 'static {
     fn lock(&self, key: &str) -> BoxedTask<Result<StoreLock, AuthError>> {
         let _ = key;
         Box::pin(ready(Ok(StoreLock::default())))
+    }
+    /// Waits until no other process lets the user log in for this key, at most for the time limit.
+    /// The lock is held while the user logs in, and must not outlive its process.
+    fn lock_for_login(&self, key: &str, limit: Duration) -> BoxedTask<Result<StoreLock, AuthError>> {
+        let _ = limit;
+        self.lock(key)
     }
 }
 

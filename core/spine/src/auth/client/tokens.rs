@@ -1,7 +1,11 @@
 //! The tokens of one server.
 
-use super::client_identity::{AuthMethod, ClientRegistration};
-use crate::client_auth::AuthError;
+use super::{
+    client_identity::{AuthMethod, ClientRegistration},
+    observer::Clause,
+    token_endpoint::{FormResponse, Parts},
+};
+use crate::{auth::jws::Jws, client_auth::AuthError};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
@@ -92,17 +96,27 @@ pub(super) struct TokenAnswer {
     #[serde(default, deserialize_with = "seconds")]
     pub(super) expires_in: Option<f64>,
     pub(super) refresh_token: Option<String>,
+    /// OpenID Connect Core section 3.1.3.3.
+    pub(super) id_token: Option<String>,
     /// Only in a token exchange (RFC 8693 section 2.2.1).
     pub(super) issued_token_type: Option<String>,
+    /// The expiry of an ID token: a Unix timestamp in seconds.
+    #[serde(skip)]
+    ends: Option<u64>,
 }
 
 /// Reads a number of seconds, which some servers write as a string. Anything else is ignored,
 /// because the member is only a hint.
-fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+pub(super) fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
         Value::String(text) => text.trim().parse().ok(),
         other => other.as_f64(),
     })
+}
+
+impl FormResponse for TokenAnswer {
+    const CLAUSE: Clause = Clause::TOKEN;
+    const NAME: &str = "token response";
 }
 
 impl TokenAnswer {
@@ -112,11 +126,29 @@ impl TokenAnswer {
         self.expires_in
             .filter(|seconds| seconds.is_finite() && *seconds >= 0.0)
             .map(|seconds| now.saturating_add(seconds as u64))
+            .or(self.ends)
+    }
+
+    /// The token to send to the server, checked.
+    pub(super) fn accepted(self, parts: &Parts, endpoint: &str) -> Result<Self, AuthError> {
+        let answer = if parts.settings.options.use_id_token { self.with_id_token(endpoint)? } else { self };
+        answer.checked(parts.proofs.is_some(), endpoint)
+    }
+
+    /// The ID token in place of the access token, with its own expiry (OpenID Connect Core section
+    /// 2). It is not verified: only its receiver relies on it.
+    fn with_id_token(self, endpoint: &str) -> Result<Self, AuthError> {
+        let missing = || AuthError(format!("{} returned no ID token", super::sanitized(endpoint)));
+        let id_token = self.id_token.clone().ok_or_else(missing)?;
+        let claims = Jws::parse(&id_token)
+            .map_err(|problem| AuthError(format!("The ID token from {} {problem}", super::sanitized(endpoint))))?
+            .claims;
+        Ok(Self { expires_in: None, ends: claims.get("exp").and_then(Value::as_u64), access_token: id_token, ..self })
     }
 
     /// Refuses tokens that cannot be sent in a header, and tokens without the requested binding
     /// (XAU-49).
-    pub(super) fn checked(self, bound: bool, endpoint: &str) -> Result<Self, AuthError> {
+    fn checked(self, bound: bool, endpoint: &str) -> Result<Self, AuthError> {
         let endpoint = super::sanitized(endpoint);
         let is_token = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
         if !is_token(&self.access_token) {

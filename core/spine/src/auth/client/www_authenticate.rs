@@ -1,7 +1,7 @@
 //! Parses the `WWW-Authenticate` header (RFC 9110 section 11.6.1, RFC 6750 section 3, RFC 9728
 //! section 5.1).
 
-use super::sanitized;
+use super::{AuthExchange, observer::bare, sanitized};
 use crate::protocol::model::AuthorizationDemand;
 
 /// Longer headers are ignored; a challenge is a few hundred bytes.
@@ -42,6 +42,18 @@ impl Demands {
             }
         }
         demand
+    }
+
+    /// The step in which the server asks for a login.
+    pub(super) fn step(&self, url: &str, status: u16) -> AuthExchange {
+        let members = [
+            ("resource_metadata", self.resource_metadata.clone()),
+            ("scope", Some(self.scopes.join(" ")).filter(|scopes| !scopes.is_empty())),
+            ("error", self.error.clone()),
+        ];
+        let shown = members.into_iter().filter_map(|(name, value)| Some(format!("{name} = {}", sanitized(&value?))));
+        let (method, url) = ("POST".to_owned(), bare(url));
+        AuthExchange { method, url, status: Some(status), members: shown.collect(), clause: "RFC 9728 section 5.1" }
     }
 
     /// Why the server refused, or nothing if it does not say.

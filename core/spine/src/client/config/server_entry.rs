@@ -111,6 +111,14 @@ const HTTP_SSE: &str = "sse";
 const STDIO_TYPES: [&str; 2] = ["stdio", "local"];
 
 impl ServerEntry {
+    /// Returns whether its headers have credentials, so that it needs no login.
+    pub fn has_credentials(&self) -> bool {
+        match self {
+            Self::Url { headers, .. } => headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")),
+            Self::Command { .. } => false,
+        }
+    }
+
     pub(super) fn read(entry: &ConfigValue<'_>) -> Result<Self, ConfigError> {
         let kind = entry.member("type").map(|kind| kind.text()).transpose()?;
         let is_stdio = kind.map(|kind| STDIO_TYPES.contains(&kind));

@@ -208,6 +208,15 @@ impl Connector for HttpConnector {
         }
     }
 
+    fn access_token(&self, runtime: Arc<dyn Runtime>) -> BoxedTask<Result<Option<String>, AuthError>> {
+        let Some(auth) = &self.auth else { return Box::pin(ready(Ok(None))) };
+        let headers = auth.headers(&OutgoingRequest::new("POST", self.url.as_str(), runtime));
+        Box::pin(async move {
+            let value = headers.await?.into_iter().find(|(name, _)| name == "authorization").map(|(_, value)| value);
+            Ok(value.and_then(|value| value.split_once(' ').map(|(_, token)| token.to_owned())))
+        })
+    }
+
     fn only_era(&self) -> Option<Era> {
         self.http_sse.then_some(Era::Legacy)
     }

@@ -93,6 +93,32 @@ impl FileStore {
             done.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))
         })
     }
+
+    /// Locks a file. The system releases the lock when the process ends, however it ends.
+    fn locked(&self, key: &str, limit: Duration) -> BoxedTask<Result<StoreLock, AuthError>> {
+        let opened = self.run(self.path(key, ".lock"), |path| {
+            make_folder(path)?;
+            private().write(true).create(true).truncate(false).open(path)
+        });
+        let folder = self.folder.clone();
+        Box::pin(async move {
+            let file: File = opened.await?;
+            let deadline = tokio::time::Instant::now() + limit;
+            loop {
+                let problem = match file.try_lock() {
+                    // The lock is released when the file is closed.
+                    Ok(()) => return Ok(StoreLock::new(file)),
+                    Err(TryLockError::WouldBlock) if tokio::time::Instant::now() < deadline => None,
+                    Err(TryLockError::WouldBlock) => Some(format!("another process has held it for {limit:?}")),
+                    Err(TryLockError::Error(error)) => Some(error.to_string()),
+                };
+                if let Some(problem) = problem {
+                    return Err(AuthError(format!("The token store {} cannot be locked: {problem}", folder.display())));
+                }
+                tokio::time::sleep(LOCK_POLL_INTERVAL).await;
+            }
+        })
+    }
 }
 
 impl TokenStore for FileStore {
@@ -131,28 +157,11 @@ impl TokenStore for FileStore {
     }
 
     fn lock(&self, key: &str) -> BoxedTask<Result<StoreLock, AuthError>> {
-        let opened = self.run(self.path(key, ".lock"), |path| {
-            make_folder(path)?;
-            private().write(true).create(true).truncate(false).open(path)
-        });
-        let (folder, locked_within) = (self.folder.clone(), self.locked_within);
-        Box::pin(async move {
-            let file: File = opened.await?;
-            let deadline = tokio::time::Instant::now() + locked_within;
-            loop {
-                let problem = match file.try_lock() {
-                    // The lock is released when the file is closed.
-                    Ok(()) => return Ok(StoreLock::new(file)),
-                    Err(TryLockError::WouldBlock) if tokio::time::Instant::now() < deadline => None,
-                    Err(TryLockError::WouldBlock) => Some(format!("another process has held it for {locked_within:?}")),
-                    Err(TryLockError::Error(error)) => Some(error.to_string()),
-                };
-                if let Some(problem) = problem {
-                    return Err(AuthError(format!("The token store {} cannot be locked: {problem}", folder.display())));
-                }
-                tokio::time::sleep(LOCK_POLL_INTERVAL).await;
-            }
-        })
+        self.locked(key, self.locked_within)
+    }
+
+    fn lock_for_login(&self, key: &str, limit: Duration) -> BoxedTask<Result<StoreLock, AuthError>> {
+        self.locked(key, limit)
     }
 }
 

@@ -2,14 +2,16 @@
 
 use super::super::browser;
 use crate::{
-    auth::{AuthError, AuthTurn, AuthorizationHandler, Authorizing, LoginStart, TurnsByKey, UrlOpener, sha256},
+    auth::{
+        AuthError, AuthTurn, AuthorizationHandler, Authorizing, LoginPage, LoginStart, TurnsByKey, UrlOpener, sha256,
+    },
     http::guard::is_loopback,
     runtime::BoxedTask,
 };
 use once_cell::race::OnceBox;
 use std::{
     collections::VecDeque,
-    future::poll_fn,
+    future::{poll_fn, ready},
     io::{self, IsTerminal as _},
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
     sync::Arc,
@@ -84,6 +86,22 @@ impl LoopbackHandler {
             )));
         };
         Ok(Self { redirect: Some(redirect), ..self })
+    }
+}
+
+impl UrlOpener {
+    /// Opens the browser of this machine. By default, a login without one prints its URL and waits;
+    /// with this, it fails.
+    #[must_use]
+    pub fn browser() -> Self {
+        Self::new(|url| async move {
+            let opened = match browser::open(&url) {
+                // If the program does not report an error, the page is open.
+                Ok(ended) => ended.await.unwrap_or(Ok(())),
+                Err(error) => Err(error),
+            };
+            opened.map_err(|error| AuthError(format!("Could not open a browser: {error}")))
+        })
     }
 }
 
@@ -202,6 +220,22 @@ impl AuthorizationHandler for LoopbackHandler {
             let authorizing: Box<dyn Authorizing> = Box::new(RedirectReceiver { listeners, redirect, opener, turn });
             Ok(authorizing)
         })
+    }
+
+    fn show_page(&self, page: LoginPage) -> BoxedTask<Result<(), AuthError>> {
+        if let Some(opener) = &self.opener {
+            return opener.show(page);
+        }
+        let LoginPage { url, user_code } = page;
+        let user_code = user_code.unwrap_or_default();
+        if io::stderr().is_terminal() || !tracing::dispatcher::has_been_set() {
+            eprintln!(
+                "To log in, visit this page on any device, and enter or compare the code {user_code}:\n\n  {url}\n"
+            );
+        } else {
+            tracing::warn!(target: "trunkline::auth::client", %url, %user_code, "to log in, visit the page on any device, and enter or compare the code");
+        }
+        Box::pin(ready(Ok(())))
     }
 }
 

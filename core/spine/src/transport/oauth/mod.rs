@@ -68,7 +68,8 @@ fn prepare(options: OAuthOptions) -> Result<OAuthOptions, AuthOptionError> {
 }
 
 fn with_browser(options: OAuthOptions) -> Result<OAuthOptions, AuthOptionError> {
-    let logs_in = options.token.is_none() && options.grant == OAuthGrant::AuthorizationCode;
+    let has_user = matches!(options.grant, OAuthGrant::AuthorizationCode | OAuthGrant::DeviceCode);
+    let logs_in = options.token.is_none() && has_user;
     if !logs_in || matches!(options.handler, LoginHandler::Custom(_)) {
         return Ok(options);
     }

@@ -19,6 +19,8 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 /// Credentials not written for this long are removed; their grants have expired.
 const RETENTION: Duration = Duration::from_secs(365 * 24 * 3600);
 const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// When the lock of a login expires if its process is killed.
+const LOGIN_LOCK_EXPIRY: Duration = Duration::from_secs(15);
 
 /// Stores credentials in a SQLite file or in Redis. Processes that use the same store share them:
 /// one process renews a token and the others pick it up. They are not encrypted.
@@ -53,6 +55,47 @@ impl StoredCredentials {
             work(store, key).await.map_err(failed)
         })
     }
+
+    /// Locks a key, and extends the lock until it is dropped. If the process is killed, the lock
+    /// expires.
+    fn locked(&self, key: &str, expiry: Duration, limit: Duration) -> BoxedTask<Result<StoreLock, AuthError>> {
+        let Some(owner) = random::unguessable() else {
+            return Box::pin(async { Err(AuthError("Could not get random bytes from the system".to_owned())) });
+        };
+        let locked = self.run("credentials-lock", key, move |store, key| {
+            Box::pin(async move {
+                // Wait until another process releases its lock, or the lock expires.
+                while !store.put_if(&key, None, &owner, expiry).await? {
+                    tokio::time::sleep(LOCK_POLL_INTERVAL).await;
+                }
+                let runtime = Handle::current();
+                let extending = runtime.spawn({
+                    let (store, key, owner) = (store.clone(), key.clone(), owner.clone());
+                    async move {
+                        loop {
+                            tokio::time::sleep(expiry / 3).await;
+                            let extended = store.put_if(&key, Some(&owner), &owner, expiry).await;
+                            if matches!(extended, Ok(false)) {
+                                return;
+                            }
+                        }
+                    }
+                });
+                // Releases the lock, unless it has expired and belongs to another process.
+                let release = move || {
+                    extending.abort();
+                    drop(runtime.spawn(store.put_if(&key, Some(&owner), "", Duration::ZERO)));
+                };
+                Ok(OnDrop::new(release))
+            })
+        });
+        Box::pin(async move {
+            let waited = tokio::time::timeout(limit, locked).await;
+            let held =
+                waited.map_err(|_| AuthError("Credentials: other processes kept them locked for too long".into()))?;
+            Ok(StoreLock::new(held?))
+        })
+    }
 }
 
 fn failed(error: StoreError) -> AuthError {
@@ -74,28 +117,11 @@ impl TokenStore for StoredCredentials {
     }
 
     fn lock(&self, key: &str) -> BoxedTask<Result<StoreLock, AuthError>> {
-        let Some(owner) = random::unguessable() else {
-            return Box::pin(async { Err(AuthError("Could not get random bytes from the system".to_owned())) });
-        };
-        let locked_for = self.locked_for;
-        let locked = self.run("credentials-lock", key, move |store, key| {
-            Box::pin(async move {
-                // Wait until another process releases its lock, or the lock expires.
-                while !store.put_if(&key, None, &owner, locked_for).await? {
-                    tokio::time::sleep(LOCK_POLL_INTERVAL).await;
-                }
-                let runtime = Handle::current();
-                // Releases the lock, unless it has expired and belongs to another process.
-                let release = move || drop(runtime.spawn(store.put_if(&key, Some(&owner), "", Duration::ZERO)));
-                Ok(OnDrop::new(release))
-            })
-        });
-        Box::pin(async move {
-            let waited = tokio::time::timeout(2 * locked_for, locked).await;
-            let held =
-                waited.map_err(|_| AuthError("Credentials: other processes kept them locked for too long".into()))?;
-            Ok(StoreLock::new(held?))
-        })
+        self.locked(key, self.locked_for, 2 * self.locked_for)
+    }
+
+    fn lock_for_login(&self, key: &str, limit: Duration) -> BoxedTask<Result<StoreLock, AuthError>> {
+        self.locked(key, LOGIN_LOCK_EXPIRY, limit)
     }
 }
 
@@ -147,7 +173,18 @@ mod tests {
         let mut waiting = other.lock("a");
         assert!(tokio::time::timeout(Duration::from_millis(300), &mut waiting).await.is_err());
         drop(held);
-        tokio::time::timeout(Duration::from_secs(5), waiting).await.unwrap().unwrap();
+        tokio::time::timeout(Duration::from_secs(30), waiting).await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_lock_is_extended_while_it_is_held() {
+        let database = Database::new();
+        let (one, other) = (database.credentials(), database.credentials());
+        let expiry = Duration::from_secs(5);
+        let held = one.locked("a", expiry, Duration::from_secs(30)).await.unwrap();
+        assert!(other.locked("a", expiry, expiry + expiry / 3).await.is_err(), "the lock has expired");
+        drop(held);
+        other.locked("a", expiry, Duration::from_secs(30)).await.unwrap();
     }
 
     #[tokio::test]

@@ -138,6 +138,7 @@ impl World {
             .route("/register", post(register))
             .route("/token", post(token))
             .route("/revoke", post(revoke))
+            .route("/device", post(device))
             .fallback(documents)
             .layer(middleware::from_fn_with_state(Arc::clone(&habits), note_target))
             .with_state((origin.clone(), Arc::clone(&habits)));
@@ -359,6 +360,16 @@ fn answer_of_token((origin, habits): &(String, Arc<Mutex<Habits>>), headers: &He
         habits.refresh_tokens.push(refresh_token);
     }
     json_of(&merged(answer, &habits.token, origin)).into_response()
+}
+
+/// RFC 8628 section 3.2.
+async fn device(State((origin, habits)): Shared, body: Bytes) -> Response {
+    let mut habits = habits.lock().unwrap();
+    habits.seen.push(("/device".into(), form(&body)));
+    let page = format!("{origin}/activate");
+    let answer = json!({"device_code": "the-device-code", "user_code": "WDJB-MJHT", "verification_uri": page,
+        "expires_in": 600, "interval": 0});
+    json_of(&answer).into_response()
 }
 
 async fn revoke(State((_, habits)): Shared, body: Bytes) -> StatusCode {
