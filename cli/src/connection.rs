@@ -2,7 +2,8 @@
 
 use crate::{
     failure::Failure,
-    flags::{ConnectionFlags, Login, read},
+    flags::{ConnectionFlags, read},
+    login::Asked,
     person::{self, Person},
     target::Server,
 };
@@ -14,9 +15,7 @@ use std::{
 };
 use trunkline::{
     Client, ClientError, ClientEvents, ClientOptions,
-    auth::{AccessToken, CredentialStore, OAuth, OAuthOptions, UrlOpener},
     client::{ErrorKind, ServerDefaults},
-    client_auth::{AuthError, ClientAuth},
     protocol::{RawJson, model::Implementation},
 };
 
@@ -38,7 +37,7 @@ impl Connection {
     pub(crate) async fn open_with(server: Server, flags: &ConnectionFlags, more: Options) -> Result<Self, Failure> {
         let began = Instant::now();
         let person = Arc::new(Person::new(more.answer)?);
-        let options = options(flags, &server)?.with_listen(more.listen);
+        let options = options(flags, &server, more.asked)?.with_listen(more.listen).with_lazy(more.lazy);
         let options = person::in_options(&person, options);
         let target = server.target.clone();
         let opened = match more.events {
@@ -75,13 +74,22 @@ impl Connection {
 }
 
 /// The options of a connection that are up to the command.
-#[derive(Default)]
 pub(crate) struct Options {
     /// Receive list changes.
     pub(crate) listen: bool,
     /// A file with answers to questions of the server.
     pub(crate) answer: Option<PathBuf>,
     pub(crate) events: Option<Events>,
+    /// The person to ask for a login.
+    pub(crate) asked: Asked,
+    /// Connect with the first request.
+    pub(crate) lazy: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { listen: false, answer: None, events: None, asked: Asked::AtTerminal, lazy: false }
+    }
 }
 
 /// A receiver of notifications.
@@ -96,12 +104,8 @@ impl ClientEvents for Events {
     }
 }
 
-fn options(flags: &ConnectionFlags, server: &Server) -> Result<ClientOptions, Failure> {
-    let is_http = server.transport == "http";
-    let auth = auth(flags)?;
-    if auth.is_some() && !is_http {
-        return Err(Failure::usage("--bearer-env and --auth are for servers with a URL").at(&server.label));
-    }
+fn options(flags: &ConnectionFlags, server: &Server, asked: Asked) -> Result<ClientOptions, Failure> {
+    let auth = flags.login.auth(flags, server, (asked, None))?;
     Ok(options_without_auth(flags)?.with_auth(auth))
 }
 
@@ -122,26 +126,6 @@ pub(crate) fn options_without_auth(flags: &ConnectionFlags) -> Result<ClientOpti
         .with_connect_timeout(flags.connect_timeout)
         .with_reconnect(false)
         .with_server_defaults(defaults))
-}
-
-fn auth(flags: &ConnectionFlags) -> Result<Option<Arc<dyn ClientAuth>>, Failure> {
-    if let Some(name) = &flags.bearer_env {
-        let token = std::env::var(name).ok().filter(|token| !token.is_empty());
-        let token = token.ok_or_else(|| Failure::usage(format!("--bearer-env: the variable {name} is not set")))?;
-        return Ok(Some(Arc::new(AccessToken::new(token))));
-    }
-    if flags.auth == Login::None {
-        return Ok(None);
-    }
-    let mut login = OAuthOptions::default().with_client_name("trunkline").with_store(CredentialStore::File);
-    if !person::is_present() {
-        // A script must not open a browser, and wait for it.
-        login = login.with_handler(UrlOpener::new(|_| async {
-            Err(AuthError("a person has to log in, and there is no terminal: run the command in one".to_owned()))
-        }));
-    }
-    let auth = OAuth::new(login).map_err(|error| Failure::usage(format!("--auth: {error}")))?;
-    Ok(auth.into())
 }
 
 /// The failure of an opening, with what was tried.

@@ -66,7 +66,11 @@ impl Failure {
     }
 
     pub(crate) fn at(self, target: &str) -> Self {
-        Self { target: Some(target.to_owned()), ..self }
+        let hint = match self.exit {
+            Exit::Login => self.hint.map(|hint| hint.replace("SERVER", target)),
+            _ => self.hint,
+        };
+        Self { target: Some(target.to_owned()), hint, ..self }
     }
 
     /// The lines for people, safe to print: `error: …`, `  tried: …`, `  do:    …`.
@@ -131,7 +135,7 @@ fn hint_of(error: &ClientError, connection: Option<&ConnectionFailure>) -> Optio
         ErrorKind::Timeout => "give it more time: --timeout 5m for a call, --connect-timeout 2m to connect",
         ErrorKind::Version => "leave the revision open: --era auto",
         ErrorKind::AuthorizationRequired => {
-            "pass a token with --bearer-env NAME, or log in with the browser: --auth oauth"
+            "log in with `trunkline login SERVER`, or pass a token with --bearer-env NAME"
         }
         ErrorKind::Busy => "try again later",
         ErrorKind::Transport => match connection?.reason.as_ref()? {

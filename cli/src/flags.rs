@@ -1,6 +1,6 @@
 //! The flags for a connection, the same for every command.
 
-use crate::failure::Failure;
+use crate::{failure::Failure, login::LoginFlags};
 use clap::{Args, ValueEnum, builder::FalseyValueParser};
 use std::{path::PathBuf, time::Duration};
 use trunkline::{Revision, RevisionChoice};
@@ -22,16 +22,10 @@ pub(crate) struct ConnectionFlags {
     /// Send the access token that this environment variable has.
     #[arg(long, value_name = "VARIABLE", env = "TRUNKLINE_BEARER_ENV", hide_env = true)]
     pub(crate) bearer_env: Option<String>,
-    /// Log in with the browser (`oauth`), or don't.
-    #[arg(
-        long,
-        value_name = "HOW",
-        default_value = "none",
-        env = "TRUNKLINE_AUTH",
-        hide_env = true,
-        hide_possible_values = true
-    )]
-    pub(crate) auth: Login,
+    /// `oauth`: log in if the server asks for it, which is the default without other credentials;
+    /// `none`: never log in, nor use an earlier login.
+    #[arg(long, value_name = "HOW", env = "TRUNKLINE_AUTH", hide_env = true, hide_possible_values = true)]
+    pub(crate) auth: Option<Login>,
     /// The revisions to try: all (`auto`), those with a session (`legacy`), or those without
     /// (`modern`).
     #[arg(
@@ -73,13 +67,14 @@ pub(crate) struct ConnectionFlags {
     /// Allow `http://` for servers on other machines.
     #[arg(long, env = "TRUNKLINE_ALLOW_HTTP", hide_env = true, value_parser = FalseyValueParser::new())]
     pub(crate) allow_http: bool,
+    #[command(flatten)]
+    pub(crate) login: LoginFlags,
 }
 
 /// How to get an access token.
-#[derive(ValueEnum, Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Login {
     Oauth,
-    #[default]
     None,
 }
 

@@ -1,25 +1,33 @@
-//! The login at the server.
+//! The login at a server: its flags, and whom it asks.
 
 use crate::{
     failure::Failure,
     flags::{ConnectionFlags, Login, read},
+    person,
+    target::Server,
 };
 use clap::{Args, builder::FalseyValueParser};
-use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, future::ready, path::Path, sync::Arc, time::Duration};
 use trunkline::{
-    auth::{AccessToken, CredentialStore, OAuth, OAuthGrant, OAuthOptions, UrlOpener},
+    auth::{
+        AccessToken, AuthObserver, AuthorizationHandler, Authorizing, CredentialStore, LoginHandler, LoginPage,
+        LoginStart, OAuth, OAuthGrant, OAuthOptions, UrlOpener,
+    },
     client_auth::{AuthError, ClientAuth},
+    printable,
+    runtime::BoxedTask,
     serde_json::{self, Value},
+    transport::Target,
 };
 
 /// The flags for a login at the server.
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Login at the server")]
-pub(super) struct LoginFlags {
-    /// The id by which the authorization server knows this client; without it, the bridge registers
-    /// itself.
+pub(crate) struct LoginFlags {
+    /// The id by which the authorization server knows this client; without it, the program
+    /// registers itself.
     #[arg(long, value_name = "ID", env = "TRUNKLINE_CLIENT_ID", hide_env = true)]
-    pub(super) client_id: Option<String>,
+    pub(crate) client_id: Option<String>,
     /// The environment variable that has the secret of that client.
     #[arg(long, value_name = "VARIABLE", env = "TRUNKLINE_CLIENT_SECRET_ENV", hide_env = true)]
     client_secret_env: Option<String>,
@@ -31,10 +39,10 @@ pub(super) struct LoginFlags {
     authorization_server: Option<String>,
     /// Request this scope if the server names none. Repeatable.
     #[arg(long = "scope", value_name = "SCOPE", env = "TRUNKLINE_SCOPE", hide_env = true, value_delimiter = ' ')]
-    pub(super) scopes: Vec<String>,
+    pub(crate) scopes: Vec<String>,
     /// `none`: leave out the parameter `resource`, which some authorization servers refuse.
     #[arg(long, value_name = "none", value_parser = ["none"], env = "TRUNKLINE_RESOURCE", hide_env = true)]
-    pub(super) resource: Option<String>,
+    pub(crate) resource: Option<String>,
     /// Add a parameter to the page of the login. Repeatable.
     #[arg(
         long = "authorize-param",
@@ -56,37 +64,80 @@ pub(super) struct LoginFlags {
     /// Log in as the client itself, with its id and secret, without a person.
     #[arg(long = "client-credentials")]
     as_client: bool,
+    /// Print a code, which the person enters in a browser on any device.
+    #[arg(long, conflicts_with = "as_client", env = "TRUNKLINE_DEVICE_CODE", hide_env = true, value_parser = FalseyValueParser::new())]
+    pub(crate) device_code: bool,
+    /// Send the ID token to the server instead of the access token.
+    #[arg(long, alias = "use-id-token", env = "TRUNKLINE_ID_TOKEN", hide_env = true, value_parser = FalseyValueParser::new())]
+    id_token: bool,
+    /// The token endpoint, if the authorization server does not say it. Needs
+    /// `--authorization-server`.
+    #[arg(long, value_name = "URL", env = "TRUNKLINE_TOKEN_ENDPOINT", hide_env = true)]
+    token_endpoint: Option<String>,
     /// Print the address of the login instead of opening a browser.
     #[arg(long, env = "TRUNKLINE_NO_BROWSER", hide_env = true, value_parser = FalseyValueParser::new())]
     no_browser: bool,
     /// The secret and the name of the client, as other bridges pass them.
     #[arg(skip)]
-    pub(super) client_secret: Option<String>,
+    pub(crate) client_secret: Option<String>,
     #[arg(skip)]
-    pub(super) client_name: Option<String>,
+    pub(crate) client_name: Option<String>,
     #[arg(skip)]
-    pub(super) login_timeout: Option<Duration>,
+    pub(crate) login_timeout: Option<Duration>,
+    /// Gets the steps of the login.
+    #[arg(skip)]
+    pub(crate) trace: Option<AuthObserver>,
+}
+
+/// The person to ask for a login.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// The person at the terminal. A script must neither open a browser nor wait.
+    AtTerminal,
+    /// The person who runs `trunkline login`: with the browser, also without a terminal.
+    ByLogin,
+    /// The person whose host starts a bridge.
+    ByHost,
 }
 
 impl LoginFlags {
-    /// The credentials for the server; `port` is that of the redirect, as mcp-remote takes it.
-    pub(super) fn auth(
+    /// The credentials for the server. `port` is that of the redirect, as mcp-remote takes it.
+    pub(crate) fn auth(
         &self,
         connection: &ConnectionFlags,
-        port: Option<u16>,
+        server: &Server,
+        (asked, port): (Asked, Option<u16>),
     ) -> Result<Option<Arc<dyn ClientAuth>>, Failure> {
+        let is_http = server.transport == "http";
+        if !is_http
+            && asked != Asked::ByHost
+            && (connection.bearer_env.is_some() || connection.auth == Some(Login::Oauth))
+        {
+            return Err(Failure::usage("--bearer-env and --auth are for servers with a URL").at(&server.label));
+        }
+        if !is_http {
+            return Ok(None);
+        }
         if let Some(name) = &connection.bearer_env {
             return Ok(Some(Arc::new(AccessToken::new(variable("--bearer-env", name)?))));
         }
-        if connection.auth == Login::None {
+        let has_credentials = matches!(&server.target, Target::Entry(entry) if entry.has_credentials());
+        if connection.auth == Some(Login::None) || (connection.auth.is_none() && has_credentials) {
             return Ok(None);
         }
+        let options = self.options(asked, port)?;
+        let auth = OAuth::new(options).map_err(|error| {
+            Failure::usage(format!("the flags of the login: {error}")).hint("`--auth none` connects without a login")
+        })?;
+        Ok(auth.into())
+    }
+
+    fn options(&self, asked: Asked, port: Option<u16>) -> Result<OAuthOptions, Failure> {
         let mut options = OAuthOptions::default()
-            .with_client_name(self.client_name.as_deref().unwrap_or("trunkline"))
             .with_store(CredentialStore::File)
             .with_scopes(self.scopes.clone())
             .with_send_resource(self.resource.is_none())
-            .with_authorization_parameters(self.parameters()?);
+            .with_use_id_token(self.id_token);
         options.client_id.clone_from(&self.client_id);
         options.client_secret = match &self.client_secret_env {
             Some(name) => Some(variable("--client-secret-env", name)?),
@@ -94,21 +145,45 @@ impl LoginFlags {
         };
         options.client_metadata_url.clone_from(&self.client_metadata_url);
         options.issuer.clone_from(&self.authorization_server);
-        options.redirect_uri = self.redirect_uri(port)?;
+        options.token_endpoint.clone_from(&self.token_endpoint);
+        options.observer.clone_from(&self.trace);
         if self.as_client {
-            options.grant = OAuthGrant::ClientCredentials;
+            return Ok(options.with_grant(OAuthGrant::ClientCredentials));
         }
+        options = options
+            .with_client_name(self.client_name.as_deref().unwrap_or("trunkline"))
+            .with_handler(self.handler(asked));
         if let Some(timeout) = self.login_timeout {
             options.login_timeout = timeout;
         }
-        if self.no_browser {
-            options = options.with_handler(UrlOpener::new(|url| async move {
-                eprintln!("bridge: log in at {url}");
-                Ok::<_, AuthError>(())
-            }));
+        if self.device_code {
+            return Ok(options.with_grant(OAuthGrant::DeviceCode));
         }
-        let auth = OAuth::new(options).map_err(|error| Failure::usage(format!("the flags of the login: {error}")))?;
-        Ok(auth.into())
+        options.authorization_parameters = self.parameters()?;
+        let redirect_uri = self.redirect_uri(port)?;
+        // Where nobody is asked, nothing is redirected.
+        if !matches!(options.handler, LoginHandler::Custom(_)) {
+            options.redirect_uri = redirect_uri;
+        }
+        Ok(options)
+    }
+
+    /// How the person gets to the page of the login.
+    fn handler(&self, asked: Asked) -> LoginHandler {
+        let is_asked = asked != Asked::AtTerminal || person::is_present();
+        if self.no_browser || (self.device_code && is_asked) {
+            let shown = |page: LoginPage| {
+                show(&page);
+                ready(Ok(()))
+            };
+            return UrlOpener::of_pages(shown).into();
+        }
+        match asked {
+            Asked::AtTerminal if !is_asked => Nobody.into(),
+            // Without a terminal, nobody would see the page if no browser opens.
+            Asked::ByLogin if !person::is_present() => UrlOpener::browser().into(),
+            _ => LoginHandler::Browser,
+        }
     }
 
     fn parameters(&self) -> Result<BTreeMap<String, String>, Failure> {
@@ -141,13 +216,38 @@ impl LoginFlags {
     }
 }
 
+/// Prints the page of a login.
+fn show(page: &LoginPage) {
+    let code = page.user_code.as_deref().map(|code| format!(", and enter or compare the code {code}"));
+    eprintln!("log in at {}{}", printable(&page.url), printable(&code.unwrap_or_default()));
+}
+
+/// Asks nobody: no browser opens, and no client is registered.
+struct Nobody;
+
+impl Nobody {
+    fn error() -> AuthError {
+        AuthError("a person has to log in, and there is no terminal".to_owned())
+    }
+}
+
+impl AuthorizationHandler for Nobody {
+    fn begin(&self, _start: LoginStart) -> BoxedTask<Result<Box<dyn Authorizing>, AuthError>> {
+        Box::pin(ready(Err(Self::error())))
+    }
+
+    fn show_page(&self, _page: LoginPage) -> BoxedTask<Result<(), AuthError>> {
+        Box::pin(ready(Err(Self::error())))
+    }
+}
+
 fn variable(flag: &str, name: &str) -> Result<String, Failure> {
     let value = std::env::var(name).ok().filter(|value| !value.is_empty());
     value.ok_or_else(|| Failure::usage(format!("{flag}: the variable {name} is not set")))
 }
 
 /// A JSON object of a flag: itself, or `@` and the file that has it.
-pub(super) fn object(flag: &str, given: &str) -> Result<Value, Failure> {
+pub(crate) fn object(flag: &str, given: &str) -> Result<Value, Failure> {
     let text = match given.strip_prefix('@') {
         Some(path) => read(Path::new(path), flag)?,
         None => given.to_owned(),

@@ -18,6 +18,7 @@ mod flags;
 mod hosts;
 mod interrupt;
 mod known_servers;
+mod login;
 mod output;
 mod person;
 mod progress;

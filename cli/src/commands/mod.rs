@@ -10,6 +10,8 @@ mod discover;
 mod install;
 mod list;
 mod listen;
+mod login;
+mod logout;
 mod man;
 mod pack;
 mod ping;
@@ -39,7 +41,9 @@ pub(crate) enum Command {
     Ping(ping::Ping),
     Connect(Box<connect::Connect>),
     Close(connect::Close),
-    Token(token::Token),
+    Login(Box<login::Login>),
+    Logout(Box<logout::Logout>),
+    Token(Box<token::Token>),
     Discover(discover::Discover),
     Install(Box<install::Install>),
     Uninstall(uninstall::Uninstall),
@@ -75,7 +79,9 @@ impl Command {
             Self::Ping(ping) => ping.run(output).await,
             Self::Connect(connect) => connect.run(output).await,
             Self::Close(close) => close.run().await,
-            Self::Token(token) => token.run(output),
+            Self::Login(login) => login.run(output).await,
+            Self::Logout(logout) => logout.run(output).await,
+            Self::Token(token) => token.run(output).await,
             Self::Discover(discover) => Ok(discover.run(output)),
             Self::Install(install) => install.run(output).await,
             Self::Uninstall(uninstall) => uninstall.run(output).await,

@@ -327,7 +327,7 @@ fn unsafe_and_meaningless_lines_are_refused_with_what_to_write() {
         ("http://127.0.0.1:1/ port", "no port", "after `--`"),
         ("http://127.0.0.1:1/ 1 2", "one word too many", ""),
         ("--stdio 'a | b'", "no shell", "-- sh -c 'a | b'"),
-        ("http://127.0.0.1:1/ --device-code", "does not yet", "mcp-remote"),
+        ("http://127.0.0.1:1/ --auth-success-url x", "does not yet", "mcp-remote"),
         ("http://127.0.0.1:1/ --listn :1", "--listn", "--listen"),
     ] {
         let words: Vec<_> = shlex::split(line).unwrap();

@@ -16,7 +16,7 @@ fn each_failure_to_connect_says_what_was_tried_and_what_to_do() {
         (&dead, 4, &["start the server, or correct the host and port"][..]),
         (&html, 4, &["text/html"]),
         (&missing, 4, &["404", "endpoints often end in /mcp"]),
-        (&closed, 3, &["--bearer-env NAME", "--auth oauth"]),
+        (&closed, 3, &["--bearer-env NAME", "trunkline login http://127.0.0.1"]),
     ] {
         let ran = trunkline(&["list", url]);
         let text = ran.failed(code);
@@ -28,10 +28,15 @@ fn each_failure_to_connect_says_what_was_tried_and_what_to_do() {
 }
 
 #[test]
-fn a_script_is_not_kept_waiting_for_a_login() {
+fn r19_a_script_is_not_kept_waiting_for_a_login() {
     let closed = answering("401 Unauthorized", "WWW-Authenticate: Bearer\r\n", "");
-    let ran = trunkline(&["list", "--auth", "oauth", &closed]);
-    assert!(ran.failed(3).contains(&closed), "{ran:?}");
+    for flags in [&[][..], &["--auth", "oauth"], &["--auth", "none"]] {
+        let ran = trunkline(&[&["list"][..], flags, &[&*closed]].concat());
+        let text = ran.failed(3);
+        assert!(text.contains(&format!("trunkline login {closed}")), "{text}");
+        let is_without = flags.contains(&"none");
+        assert_eq!(!is_without, text.contains("a person has to log in, and there is no terminal"), "{text}");
+    }
 }
 
 #[test]

@@ -12,6 +12,10 @@ mod hostile;
 mod install;
 mod listening;
 mod lists;
+#[cfg(unix)]
+mod login_server;
+#[cfg(unix)]
+mod logins;
 mod packages;
 mod page;
 mod program;

@@ -78,6 +78,7 @@ pub(crate) fn play() {
             thread::sleep(DEADLINE);
         }
         "host" => host(),
+        "browser" => crate::login_server::visit(&env::var("TRUNKLINE_TEST_PAGE").unwrap()),
         role => panic!("no role {role:?}"),
     }
     std::process::exit(0);

@@ -1,6 +1,6 @@
 //! The flags of `trunkline bridge`.
 
-use super::{callers::Callers, listening::Listening, login::LoginFlags, other_bridges::OtherBridges};
+use super::{callers::Callers, listening::Listening, other_bridges::OtherBridges};
 use crate::flags::ConnectionFlags;
 use clap::{Args, ValueEnum};
 use std::time::Duration;
@@ -12,7 +12,6 @@ use std::time::Duration;
 #[derive(Args)]
 #[command(
     mut_arg("timeout", |flag| flag.default_value("1h")),
-    mut_arg("auth", |flag| flag.default_value("oauth")),
     after_help = "\
 Examples:
   trunkline bridge https://mcp.example.com/mcp               a remote server for a host of commands
@@ -28,8 +27,6 @@ pub(crate) struct Bridge {
     pub(in crate::commands) listening: Listening,
     #[command(flatten)]
     pub(super) callers: Callers,
-    #[command(flatten)]
-    pub(super) login: LoginFlags,
     /// Offer only the tools with such names, in which `*` is any text and `?` any character.
     /// Repeatable.
     #[arg(long, value_name = "PATTERN", env = "TRUNKLINE_TOOL_ALLOW", hide_env = true, value_delimiter = ',')]

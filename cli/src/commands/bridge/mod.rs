@@ -5,11 +5,10 @@ mod ending;
 mod flags;
 pub(super) mod listening;
 pub(super) mod log;
-mod login;
 mod other_bridges;
 mod translation;
 
-use crate::{connection, exit::Exit, failure::Failure, output::Output, target};
+use crate::{connection, exit::Exit, failure::Failure, login::Asked, output::Output, target};
 use ending::{Observed, Use};
 pub(crate) use flags::Bridge;
 use flags::Level;
@@ -94,10 +93,8 @@ impl Bridge {
             .with_close_timeout(EXIT_TIMEOUT)
             .with_reconnect(true)
             .with_lazy(true);
-        let options = match self.login.auth(&self.connection, port)? {
-            Some(auth) if server.transport == "http" => options.with_auth(Some(auth)),
-            _ => options,
-        };
+        let auth = self.connection.login.auth(&self.connection, server, (Asked::ByHost, port))?;
+        let options = options.with_auth(auth);
         Client::connect_with(server.target.clone(), options, ())
             .await
             .map_err(|error| Failure::from(error).at(&server.label))

@@ -72,12 +72,6 @@ pub(super) struct OtherBridges {
     pub(super) ipv4: bool,
     #[arg(long, hide = true)]
     pub(super) disable_cookies: bool,
-    #[arg(long, hide = true)]
-    pub(super) device_code: bool,
-    #[arg(long, hide = true)]
-    pub(super) use_id_token: bool,
-    #[arg(long, value_name = "URL", hide = true)]
-    pub(super) token_endpoint: Option<String>,
     #[arg(long, value_name = "URL", hide = true)]
     pub(super) auth_success_url: Option<String>,
 }
@@ -89,12 +83,7 @@ impl OtherBridges {
             return Err(Failure::usage("--apiKey: others on this machine would see the key in the list of processes")
                 .hint("trunkline token new NAME >> tokens.txt, and --tokens tokens.txt"));
         }
-        let missing = [
-            (self.device_code, "--device-code"),
-            (self.use_id_token, "--use-id-token"),
-            (self.token_endpoint.is_some(), "--token-endpoint"),
-            (self.auth_success_url.is_some(), "--auth-success-url"),
-        ];
+        let missing = [(self.auth_success_url.is_some(), "--auth-success-url")];
         match missing.into_iter().find(|(given, _)| *given) {
             Some((_, flag)) => {
                 Err(Failure::usage(format!("{flag}: mcp-remote has this flag, and the bridge does not yet"))

@@ -2,10 +2,9 @@
 
 use super::{
     flags::{Bridge, Level},
-    login::object,
     other_bridges::OtherBridges,
 };
-use crate::{failure::Failure, flags::Transport};
+use crate::{failure::Failure, flags::Transport, login::object};
 use std::time::Duration;
 
 impl Bridge {
@@ -101,19 +100,20 @@ impl Bridge {
         let text = |value: &serde_json::Value, name: &str| value[name].as_str().map(str::to_owned);
         if let Some(given) = &other.static_oauth_client_info {
             let client = object("--static-oauth-client-info", given)?;
-            self.login.client_id = self.login.client_id.take().or_else(|| text(&client, "client_id"));
-            self.login.client_secret = text(&client, "client_secret");
+            self.connection.login.client_id =
+                self.connection.login.client_id.take().or_else(|| text(&client, "client_id"));
+            self.connection.login.client_secret = text(&client, "client_secret");
         }
         if let Some(given) = &other.static_oauth_client_metadata {
             let client = object("--static-oauth-client-metadata", given)?;
-            self.login.client_name = text(&client, "client_name");
+            self.connection.login.client_name = text(&client, "client_name");
             let scopes = text(&client, "scope").unwrap_or_default();
-            self.login.scopes.extend(scopes.split_whitespace().map(str::to_owned));
+            self.connection.login.scopes.extend(scopes.split_whitespace().map(str::to_owned));
         }
         if other.disable_resource_parameter {
-            self.login.resource = Some("none".to_owned());
+            self.connection.login.resource = Some("none".to_owned());
         }
-        self.login.login_timeout = other.auth_timeout.map(Duration::from_secs);
+        self.connection.login.login_timeout = other.auth_timeout.map(Duration::from_secs);
         Ok(())
     }
 }
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(bridge.words, ["https://x/sse", "9696"]);
         assert_eq!((bridge.connection.transport, bridge.log), (Transport::Sse, Some(Level::Debug)));
         assert_eq!(bridge.tool_deny, ["delete*"]);
-        let login = &bridge.login;
+        let login = &bridge.connection.login;
         assert_eq!((login.client_id.as_deref(), login.client_secret.as_deref()), (Some("c"), Some("s")));
         assert_eq!(
             (login.client_name.as_deref(), &login.scopes[..]),
@@ -198,10 +198,8 @@ mod tests {
         for transport in ["http-only", "http-first", "sse-first", "auto", "sse"] {
             assert!(read(&format!("x https://x/ --transport {transport}")).is_ok(), "{transport}");
         }
-        for flag in ["--device-code", "--use-id-token", "--token-endpoint x", "--auth-success-url x"] {
-            let failure = read(&format!("x https://x/ {flag}")).err().unwrap();
-            assert!(failure.contains("does not yet"), "{failure}");
-        }
+        let failure = read("x https://x/ --auth-success-url x").err().unwrap();
+        assert!(failure.contains("does not yet"), "{failure}");
         let failure = read("x https://x/ --static-oauth-client-info nonsense").err().unwrap();
         assert!(failure.contains("this is no JSON"), "{failure}");
     }

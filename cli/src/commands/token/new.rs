@@ -1,22 +1,10 @@
-//! `trunkline token`: tokens for the callers of a bridge.
+//! `trunkline token new`: tokens for the callers of a bridge.
 
 use crate::{exit::Exit, failure::Failure, output::Output};
-use clap::{Args, Subcommand};
+use clap::Args;
 use serde_json::json;
 use std::time::SystemTime;
 use trunkline::{auth::NewStaticToken, protocol::RawJson};
-
-/// Make tokens for the callers of a bridge.
-#[derive(Args)]
-pub(crate) struct Token {
-    #[command(subcommand)]
-    action: Action,
-}
-
-#[derive(Subcommand)]
-enum Action {
-    New(New),
-}
 
 /// Make a token, and print the line for the file of `bridge --tokens`.
 ///
@@ -26,7 +14,7 @@ enum Action {
 Examples:
   trunkline token new ada >> tokens.txt
   trunkline token new ci --expires 90d >> tokens.txt")]
-struct New {
+pub(super) struct New {
     /// The name of the caller, one word.
     name: String,
     /// When the token expires: a date such as 2027-01-31, or a time from now such as 90d.
@@ -34,9 +22,9 @@ struct New {
     expires: Option<String>,
 }
 
-impl Token {
-    pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
-        let Action::New(New { name, expires }) = self.action;
+impl New {
+    pub(super) fn run(self, output: &Output) -> Result<Exit, Failure> {
+        let Self { name, expires } = self;
         let expires = expires.map(|when| date(&when)).transpose()?;
         let new = NewStaticToken::generate(&name, expires.as_deref()).map_err(|error| {
             Failure::usage(format!("the token {}", error.problem())).hint("trunkline token new ada")

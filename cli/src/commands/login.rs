@@ -1,0 +1,100 @@
+//! `trunkline login`: logs in at a server, and keeps the tokens for the next commands.
+
+use crate::{
+    connection::{Connection, Options},
+    exit::Exit,
+    failure::Failure,
+    flags::{self, ConnectionFlags},
+    login::Asked,
+    output::Output,
+    table::one_line,
+    target,
+};
+use clap::Args;
+use serde_json::json;
+use trunkline::{auth::AuthExchange, client::ErrorKind, protocol::RawJson};
+
+/// Log in at a server, with the browser, and keep the tokens for the next commands.
+#[derive(Args)]
+#[command(override_usage = "trunkline login [OPTIONS] <SERVER>")]
+pub(crate) struct Login {
+    /// The server: a URL, or the name of a configured server.
+    #[arg(value_name = "SERVER")]
+    server: String,
+    /// Print each step of the login, and the text that it must follow.
+    #[arg(long)]
+    trace: bool,
+    #[command(flatten)]
+    connection: ConnectionFlags,
+}
+
+impl Login {
+    pub(crate) async fn run(mut self, output: &Output) -> Result<Exit, Failure> {
+        let server = over_http(self.server, &self.connection)?;
+        if self.connection.auth == Some(flags::Login::None) {
+            return Err(Failure::usage("--auth none is for connections without a login"));
+        }
+        if self.trace {
+            let quiet = output.json;
+            self.connection.login.trace = Some(trunkline::auth::AuthObserver::new(move |step| print(&step, quiet)));
+        }
+        let options = Options { asked: Asked::ByLogin, ..Options::default() };
+        let connection = Connection::open_with(server, &self.connection, options).await.map_err(advised)?;
+        let mut token = connection.client.access_token().await;
+        if matches!(token, Ok(None)) {
+            // Some servers ask for a login only when they list tools.
+            match connection.client.list_tools().await {
+                Err(error) if error.kind() == ErrorKind::AuthorizationRequired => {
+                    return Err(advised(connection.failure(error, "listing tools")));
+                }
+                _ => token = connection.client.access_token().await,
+            }
+        }
+        let has_token = token.map_err(|error| connection.failure(error, "reading the tokens"))?.is_some();
+        let identity = one_line(&connection.identity());
+        if output.json {
+            let report = json!({"server": connection.client.server_info(), "loggedIn": has_token});
+            output.raw(&RawJson::from_value(&report).unwrap_or_else(|_| RawJson::empty_object()));
+        } else if has_token {
+            output.line(&format!("logged in at {identity}"));
+        } else {
+            output.line(&format!("{identity} asks for no login"));
+        }
+        connection.close().await;
+        Ok(Exit::Done)
+    }
+}
+
+/// A server with a URL: others ask for no login.
+pub(super) fn over_http(word: String, flags: &ConnectionFlags) -> Result<target::Server, Failure> {
+    let (server, _) = target::find(vec![word], Vec::new(), flags)?;
+    match server.transport {
+        "http" => Ok(server),
+        _ => Err(Failure::usage(format!("{} is a command: only servers with a URL ask for a login", server.label))),
+    }
+}
+
+/// Not "run `trunkline login`" once more.
+fn advised(failure: Failure) -> Failure {
+    match failure.exit {
+        Exit::Login => failure.hint(
+            "--trace shows each step, --no-browser prints the page, and --device-code works without a browser here",
+        ),
+        _ => failure,
+    }
+}
+
+/// Prints a step to standard error: `401 POST https://… RFC 9728 section 5.1`, and its members.
+fn print(step: &AuthExchange, as_json: bool) {
+    let AuthExchange { method, url, status, members, clause, .. } = step;
+    if as_json {
+        let line = json!({"method": method, "url": url, "status": status, "members": members, "clause": clause});
+        eprintln!("{}", trunkline::printable(&line.to_string()));
+        return;
+    }
+    let status = status.map_or_else(|| "web".to_owned(), |status| status.to_string());
+    eprintln!("{status} {method} {}  ({clause})", trunkline::printable(url));
+    for member in members {
+        eprintln!("      {}", trunkline::printable(member));
+    }
+}
