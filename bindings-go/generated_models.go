@@ -184,6 +184,10 @@ type OAuthGrant string
 const (
 	// The user logs in and authorizes the client.
 	OAuthGrantAuthorizationCode OAuthGrant = "authorization_code"
+	// The user enters a code in a browser anywhere and authorizes the client there, for machines
+	// without a browser (RFC 8628). The function `open_url` shows the page and the code; without it,
+	// they are printed.
+	OAuthGrantDeviceCode OAuthGrant = "device_code"
 	// The client acts on its own behalf (extension "OAuth client credentials").
 	OAuthGrantClientCredentials OAuthGrant = "client_credentials"
 	// An organization's identity provider grants access (extension "Enterprise-managed authorization").
@@ -1417,6 +1421,8 @@ type SampleRequest struct {
 type AuthorizeRequest struct {
 	// URL of the page; must not be changed.
 	URL string `json:"url"`
+	// Code that the user enters on the page, or compares (grant `device_code`).
+	UserCode string `json:"userCode,omitempty"`
 }
 
 // Redirect is the redirect that follows an authorization.

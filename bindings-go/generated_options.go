@@ -386,7 +386,9 @@ type RequestOptions struct {
 type AuthOptions struct {
 	// The public URL of the endpoint, for which tokens must be issued (its canonical URI, RFC 8707).
 	Resource string `json:"resource"`
-	// The authorization servers where clients get tokens. By default, the issuers.
+	// The authorization servers where clients get tokens. By default, the issuers. A verifier of your
+	// own, or static tokens, may do without: then the endpoint publishes no metadata, and clients need
+	// their token beforehand.
 	AuthorizationServers []string `json:"authorizationServers,omitempty"`
 	// Scopes that the metadata tells clients to request: those for basic use, not all that exist. By
 	// default, the required scopes.
@@ -434,6 +436,14 @@ type AuthOptions struct {
 	// or no type, in access tokens and ID tokens alike, which then differ only by audience. Set this if
 	// your issuer sets the type, especially if an audience is a client id.
 	StrictType bool `json:"strictType,omitempty"`
+	// Static tokens, such as API keys, for callers that cannot log in. Each is a line `NAME SHA256
+	// EXPIRY SCOPES`: the caller, the SHA-256 of the token in hexadecimal digits, and, if wanted, a
+	// date such as `2027-01-31` (or `-`) and scopes. They replace JWTs. Without authorization servers,
+	// the endpoint publishes no metadata.
+	Tokens []string `json:"tokens,omitempty"`
+	// A file with such lines, and comments after `#`. Changes take effect within a second; a file with
+	// an error changes nothing, and is logged.
+	TokensFile string `json:"tokensFile,omitempty"`
 
 	// Verifier verifies access tokens instead of the built-in check of JWTs.
 	Verifier *Feature `json:"verifier,omitempty"`
@@ -465,6 +475,12 @@ type OAuthOptions struct {
 	// authorization servers, such as Microsoft Entra ID, refuse it next to their own scopes. Turning it
 	// off needs `issuer`. The default is true.
 	SendResource *bool `json:"sendResource,omitempty"`
+	// The token endpoint, if the metadata of the authorization server is missing or names one that
+	// cannot be reached. It needs `issuer`.
+	TokenEndpoint string `json:"tokenEndpoint,omitempty"`
+	// Send the ID token (OpenID Connect Core section 2) to the server instead of the access token, as
+	// some gateways require. The client requests the scope `openid`.
+	UseIDToken bool `json:"useIdToken,omitempty"`
 	// The https URL of the client's metadata document, used as its id by authorization servers that
 	// support such documents.
 	ClientMetadataURL string `json:"clientMetadataUrl,omitempty"`
@@ -639,6 +655,12 @@ type ProxyOptions struct {
 	// instructions, and the capabilities that it declares. If it cannot be reached, `initialize`,
 	// `server/discover` and lists fail with the reason. For a proxy of one server without a prefix.
 	Transparent bool `json:"transparent,omitempty"`
+	// The tools to offer, as patterns of names with `*` and `?`; others are neither listed nor called.
+	// By default, all. For a group, these are the names of the group, such as `github__get_*`;
+	// otherwise those of the server, without the prefix.
+	AllowTools []string `json:"allowTools,omitempty"`
+	// Tools not to offer, in the same form, even if they are allowed.
+	DenyTools []string `json:"denyTools,omitempty"`
 }
 
 // RequestHandlerOptions: options of the handler of a custom method. A field that is zero or nil has
@@ -676,7 +698,8 @@ type ClientHandlers struct {
 	// only opens the URL is simpler.
 	OnAuthorize func(context.Context, *AuthorizeRequest) (*Redirect, error)
 	// Takes the user to a login page, for example by showing its URL, instead of opening the browser on
-	// this machine. The library listens for the redirect meanwhile.
+	// this machine. The library listens for the redirect meanwhile. With the grant `device_code`, it
+	// shows the page and the code to enter there.
 	OnOpenURL func(context.Context, *AuthorizeRequest) error
 	// Returns the access token for a request, instead of OAuthOptions.Token.
 	OnAccessToken func(context.Context, *TokenRequest) (*Token, error)

@@ -3605,10 +3605,10 @@ trunkline_result trunkline_client_options_on_authorize(trunkline_client_options 
 
 /**
  * Takes the user to a login page, for example by showing its URL, instead of opening the browser
- * on this machine. The library listens for the redirect meanwhile. `callback` gets
- * AuthorizeRequest as JSON, and responds with `{}` through `trunkline_call_return_result`.
- * `destructor` is called exactly once, when neither the options nor a client uses `user_data`
- * anymore.
+ * on this machine. The library listens for the redirect meanwhile. With the grant `device_code`,
+ * it shows the page and the code to enter there. `callback` gets AuthorizeRequest as JSON, and
+ * responds with `{}` through `trunkline_call_return_result`. `destructor` is called exactly
+ * once, when neither the options nor a client uses `user_data` anymore.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.

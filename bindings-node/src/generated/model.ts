@@ -148,13 +148,16 @@ export type ChildStderr = "inherit" | "keep" | "discard";
  * The OAuth grant used to get access tokens.
  *
  * - `authorization_code`: The user logs in and authorizes the client.
+ * - `device_code`: The user enters a code in a browser anywhere and authorizes the client there,
+ * for machines without a browser (RFC 8628). The function `open_url` shows the page and the code;
+ * without it, they are printed.
  * - `client_credentials`: The client acts on its own behalf (extension "OAuth client credentials").
  * - `enterprise_managed`: An organization's identity provider grants access (extension
  * "Enterprise-managed authorization").
  * - `workload_identity`: The platform vouches for this workload (draft extension "Workload identity
  * federation").
  */
-export type OAuthGrant = "authorization_code" | "client_credentials" | "enterprise_managed" | "workload_identity";
+export type OAuthGrant = "authorization_code" | "device_code" | "client_credentials" | "enterprise_managed" | "workload_identity";
 
 /**
  * Support of a tool for calls that run as tasks.
@@ -985,6 +988,8 @@ export interface SampleRequest {
 export interface AuthorizeRequest {
   /** URL of the page; must not be changed. */
   url: string;
+  /** Code that the user enters on the page, or compares (grant `device_code`). */
+  userCode?: string | undefined;
 }
 
 /** The redirect that follows an authorization. */

@@ -471,7 +471,11 @@ export interface AuthOptions {
    * The public URL of the endpoint, for which tokens must be issued (its canonical URI, RFC 8707).
    */
   resource: string;
-  /** The authorization servers where clients get tokens. By default, the issuers. */
+  /**
+   * The authorization servers where clients get tokens. By default, the issuers. A verifier of your
+   * own, or static tokens, may do without: then the endpoint publishes no metadata, and clients
+   * need their token beforehand.
+   */
   authorizationServers?: readonly string[] | undefined;
   /**
    * Scopes that the metadata tells clients to request: those for basic use, not all that exist. By
@@ -540,6 +544,18 @@ export interface AuthOptions {
    * false.
    */
   strictType?: boolean | undefined;
+  /**
+   * Static tokens, such as API keys, for callers that cannot log in. Each is a line `NAME SHA256
+   * EXPIRY SCOPES`: the caller, the SHA-256 of the token in hexadecimal digits, and, if wanted, a
+   * date such as `2027-01-31` (or `-`) and scopes. They replace JWTs. Without authorization
+   * servers, the endpoint publishes no metadata.
+   */
+  tokens?: readonly string[] | undefined;
+  /**
+   * A file with such lines, and comments after `#`. Changes take effect within a second; a file
+   * with an error changes nothing, and is logged.
+   */
+  tokensFile?: string | undefined;
 }
 
 /**
@@ -633,6 +649,16 @@ export interface OAuthOptions {
    * it off needs `issuer`. Default: true.
    */
   sendResource?: boolean | undefined;
+  /**
+   * The token endpoint, if the metadata of the authorization server is missing or names one that
+   * cannot be reached. It needs `issuer`.
+   */
+  tokenEndpoint?: string | undefined;
+  /**
+   * Send the ID token (OpenID Connect Core section 2) to the server instead of the access token, as
+   * some gateways require. The client requests the scope `openid`. Default: false.
+   */
+  useIdToken?: boolean | undefined;
   /**
    * The https URL of the client's metadata document, used as its id by authorization servers that
    * support such documents.
@@ -877,10 +903,18 @@ export interface ProxyOptions {
    * Default: false.
    */
   transparent?: boolean | undefined;
+  /**
+   * The tools to offer, as patterns of names with `*` and `?`; others are neither listed nor
+   * called. By default, all. For a group, these are the names of the group, such as
+   * `github__get_*`; otherwise those of the server, without the prefix.
+   */
+  allowTools?: readonly string[] | undefined;
+  /** Tools not to offer, in the same form, even if they are allowed. */
+  denyTools?: readonly string[] | undefined;
 }
 
 /** The names of {@link ProxyOptions}. */
-export const proxyOptionsNames = ["prefix", "maxConnections", "shared", "transparent"] as const;
+export const proxyOptionsNames = ["prefix", "maxConnections", "shared", "transparent", "allowTools", "denyTools"] as const;
 
 /** Options of the handler of a custom method. All times are in milliseconds. */
 export interface RequestHandlerOptions {

@@ -373,7 +373,9 @@ DpopPolicy: TypeAlias = Literal["off", "optional", "required"]
 ChildStderr: TypeAlias = Literal["inherit", "keep", "discard"]
 """Where the stderr of a child process goes."""
 
-OAuthGrant: TypeAlias = Literal["authorization_code", "client_credentials", "enterprise_managed", "workload_identity"]
+OAuthGrant: TypeAlias = Literal[
+    "authorization_code", "device_code", "client_credentials", "enterprise_managed", "workload_identity"
+]
 """The OAuth grant used to get access tokens."""
 
 TaskSupport: TypeAlias = Literal["forbidden", "optional", "required"]

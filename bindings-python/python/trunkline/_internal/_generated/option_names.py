@@ -22,6 +22,8 @@ AUTH_OPTIONS: Final = {
     "jwks_uri": "jwksUri",
     "algorithms": "algorithms",
     "strict_type": "strictType",
+    "tokens": "tokens",
+    "tokens_file": "tokensFile",
 }
 
 CHILD_OPTIONS: Final = {
@@ -110,6 +112,8 @@ OAUTH: Final = {
     "issuer": "issuer",
     "assume_pkce": "assumePkce",
     "send_resource": "sendResource",
+    "token_endpoint": "tokenEndpoint",
+    "use_id_token": "useIdToken",
     "client_metadata_url": "clientMetadataUrl",
     "private_key": "privateKey",
     "algorithm": "algorithm",
@@ -135,6 +139,8 @@ PROXY_OPTIONS: Final = {
     "max_connections": "maxConnections",
     "shared": "shared",
     "transparent": "transparent",
+    "allow_tools": "allowTools",
+    "deny_tools": "denyTools",
 }
 
 REQUEST_HANDLER_OPTIONS: Final = {

@@ -47,7 +47,10 @@ class AuthOptions(TypedDict, total=False):
     """Configures the access tokens that requests to an endpoint need (`auth` of a listener)."""
 
     authorization_servers: Sequence[str] | None
-    """The authorization servers where clients get tokens. By default, the issuers."""
+    """The authorization servers where clients get tokens. By default, the issuers. A verifier of
+    your own, or static tokens, may do without: then the endpoint publishes no metadata, and
+    clients need their token beforehand.
+    """
 
     scopes: Sequence[str] | None
     """Scopes that the metadata tells clients to request: those for basic use, not all that
@@ -122,6 +125,18 @@ class AuthOptions(TypedDict, total=False):
     `JWT`, or no type, in access tokens and ID tokens alike, which then differ only by
     audience. Set this if your issuer sets the type, especially if an audience is a client id.
     Default: False.
+    """
+
+    tokens: Sequence[str] | None
+    """Static tokens, such as API keys, for callers that cannot log in. Each is a line `NAME
+    SHA256 EXPIRY SCOPES`: the caller, the SHA-256 of the token in hexadecimal digits, and, if
+    wanted, a date such as `2027-01-31` (or `-`) and scopes. They replace JWTs. Without
+    authorization servers, the endpoint publishes no metadata.
+    """
+
+    tokens_file: str | None
+    """A file with such lines, and comments after `#`. Changes take effect within a second; a
+    file with an error changes nothing, and is logged. Default: none.
     """
 
 
@@ -519,6 +534,16 @@ class OAuth(TypedDict, total=False):
     Turning it off needs `issuer`. Default: True.
     """
 
+    token_endpoint: str | None
+    """The token endpoint, if the metadata of the authorization server is missing or names one
+    that cannot be reached. It needs `issuer`. Default: none.
+    """
+
+    use_id_token: bool | None
+    """Send the ID token (OpenID Connect Core section 2) to the server instead of the access
+    token, as some gateways require. The client requests the scope `openid`. Default: False.
+    """
+
     client_metadata_url: str | None
     """The https URL of the client's metadata document, used as its id by authorization servers
     that support such documents. Default: none.
@@ -630,6 +655,15 @@ class ProxyOptions(TypedDict, total=False):
     `initialize`, `server/discover` and lists fail with the reason. For a proxy of one server
     without a prefix. Default: False.
     """
+
+    allow_tools: Sequence[str] | None
+    """The tools to offer, as patterns of names with `*` and `?`; others are neither listed nor
+    called. By default, all. For a group, these are the names of the group, such as
+    `github__get_*`; otherwise those of the server, without the prefix.
+    """
+
+    deny_tools: Sequence[str] | None
+    """Tools not to offer, in the same form, even if they are allowed. Default: none."""
 
 
 class RequestHandlerOptions(TypedDict, total=False):

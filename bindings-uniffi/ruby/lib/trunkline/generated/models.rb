@@ -816,6 +816,9 @@ module Trunkline
   class AuthorizeRequest < Model
     # @return [String] URL of the page; must not be changed.
     field :url, "url", required: true
+    # @return [String, nil] Code that the user enters on the page, or compares (grant
+    #   `device_code`).
+    field :user_code, "userCode"
   end
 
   # The redirect that follows an authorization.

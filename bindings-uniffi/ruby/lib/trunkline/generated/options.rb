@@ -347,12 +347,13 @@ module Trunkline
     # Configures the access tokens that requests to an endpoint need (`auth` of a listener).
     #
     # - `verifier` (Integer): A registered verifier, which replaces the built-in JWT verifier:
-    #   only the resource and the authorization servers are then required. A listener that takes the
-    #   verifier as an argument sets this.
+    #   only the resource is then required. A listener that takes the verifier as an argument sets
+    #   this.
     # - `resource` (String): The public URL of the endpoint, for which tokens must be issued (its
     #   canonical URI, RFC 8707).
     # - `authorization_servers` (Array<String>): The authorization servers where clients get
-    #   tokens. By default, the issuers.
+    #   tokens. By default, the issuers. A verifier of your own, or static tokens, may do without:
+    #   then the endpoint publishes no metadata, and clients need their token beforehand.
     # - `scopes` (Array<String>): Scopes that the metadata tells clients to request: those for
     #   basic use, not all that exist. By default, the required scopes.
     # - `required_scopes` (Array<String>): Scopes that every request needs.
@@ -387,6 +388,12 @@ module Trunkline
     #   requires. Many issuers put `JWT`, or no type, in access tokens and ID tokens alike, which
     #   then differ only by audience. Set this if your issuer sets the type, especially if an
     #   audience is a client id.
+    # - `tokens` (Array<String>): Static tokens, such as API keys, for callers that cannot log in.
+    #   Each is a line `NAME SHA256 EXPIRY SCOPES`: the caller, the SHA-256 of the token in
+    #   hexadecimal digits, and, if wanted, a date such as `2027-01-31` (or `-`) and scopes. They
+    #   replace JWTs. Without authorization servers, the endpoint publishes no metadata.
+    # - `tokens_file` (String): A file with such lines, and comments after `#`. Changes take
+    #   effect within a second; a file with an error changes nothing, and is logged.
     AUTH = {
       verifier: "verifier",
       resource: "resource",
@@ -406,6 +413,8 @@ module Trunkline
       jwks_uri: "jwksUri",
       algorithms: "algorithms",
       strict_type: "strictType",
+      tokens: "tokens",
+      tokens_file: "tokensFile",
     }.freeze
 
     # A program that serves the protocol on its stdin and stdout.
@@ -478,6 +487,11 @@ module Trunkline
     # - `send_resource` (Boolean): Send the `resource` parameter (RFC 8707), which says for which
     #   server a token is. Some authorization servers, such as Microsoft Entra ID, refuse it next to
     #   their own scopes. Turning it off needs `issuer`.
+    # - `token_endpoint` (String): The token endpoint, if the metadata of the authorization server
+    #   is missing or names one that cannot be reached. It needs `issuer`.
+    # - `use_id_token` (Boolean): Send the ID token (OpenID Connect Core section 2) to the server
+    #   instead of the access token, as some gateways require. The client requests the scope
+    #   `openid`.
     # - `client_metadata_url` (String): The https URL of the client's metadata document, used as
     #   its id by authorization servers that support such documents.
     # - `private_key` (String): The key with which the client authenticates (`private_key_jwt`,
@@ -528,6 +542,8 @@ module Trunkline
       issuer: "issuer",
       assume_pkce: "assumePkce",
       send_resource: "sendResource",
+      token_endpoint: "tokenEndpoint",
+      use_id_token: "useIdToken",
       client_metadata_url: "clientMetadataUrl",
       private_key: "privateKey",
       algorithm: "algorithm",
@@ -653,11 +669,18 @@ module Trunkline
     #   name and version, its instructions, and the capabilities that it declares. If it cannot be
     #   reached, `initialize`, `server/discover` and lists fail with the reason. For a proxy of one
     #   server without a prefix.
+    # - `allow_tools` (Array<String>): The tools to offer, as patterns of names with `*` and `?`;
+    #   others are neither listed nor called. By default, all. For a group, these are the names of
+    #   the group, such as `github__get_*`; otherwise those of the server, without the prefix.
+    # - `deny_tools` (Array<String>): Tools not to offer, in the same form, even if they are
+    #   allowed.
     PROXY = {
       prefix: "prefix",
       max_connections: "maxConnections",
       shared: "shared",
       transparent: "transparent",
+      allow_tools: "allowTools",
+      deny_tools: "denyTools",
     }.freeze
 
     # Options of the handler of a custom method.

@@ -305,6 +305,11 @@ public struct OAuthGrant: OpenEnum {
     /// The user logs in and authorizes the client.
     public static let authorizationCode = OAuthGrant(rawValue: "authorization_code")
 
+    /// The user enters a code in a browser anywhere and authorizes the client there, for machines
+    /// without a browser (RFC 8628). The function `open_url` shows the page and the code; without
+    /// it, they are printed.
+    public static let deviceCode = OAuthGrant(rawValue: "device_code")
+
     /// The client acts on its own behalf (extension "OAuth client credentials").
     public static let clientCredentials = OAuthGrant(rawValue: "client_credentials")
 
@@ -2412,13 +2417,17 @@ public struct IncludeContext: OpenEnum {
 public struct AuthorizeRequest: Codable, Sendable, Hashable {
     /// URL of the page; must not be changed.
     public var url: String
+    /// Code that the user enters on the page, or compares (grant `device_code`).
+    public var userCode: String? = nil
 
     enum CodingKeys: String, CodingKey {
         case url
+        case userCode
     }
 
-    public init(url: String) {
+    public init(url: String, userCode: String? = nil) {
         self.url = url
+        self.userCode = userCode
     }
 }
 

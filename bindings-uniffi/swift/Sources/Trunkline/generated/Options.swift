@@ -691,7 +691,9 @@ public struct AuthOptions: Codable, Sendable {
     /// Required. The public URL of the endpoint, for which tokens must be issued (its canonical
     /// URI, RFC 8707).
     public var resource: String?
-    /// The authorization servers where clients get tokens. By default, the issuers.
+    /// The authorization servers where clients get tokens. By default, the issuers. A verifier of
+    /// your own, or static tokens, may do without: then the endpoint publishes no metadata, and
+    /// clients need their token beforehand.
     public var authorizationServers: [String]?
     /// Scopes that the metadata tells clients to request: those for basic use, not all that
     /// exist. By default, the required scopes.
@@ -741,6 +743,14 @@ public struct AuthOptions: Codable, Sendable {
     /// audience. Set this if your issuer sets the type, especially if an audience is a client id.
     /// Default: `false`.
     public var strictType: Bool?
+    /// Static tokens, such as API keys, for callers that cannot log in. Each is a line `NAME
+    /// SHA256 EXPIRY SCOPES`: the caller, the SHA-256 of the token in hexadecimal digits, and, if
+    /// wanted, a date such as `2027-01-31` (or `-`) and scopes. They replace JWTs. Without
+    /// authorization servers, the endpoint publishes no metadata.
+    public var tokens: [String]?
+    /// A file with such lines, and comments after `#`. Changes take effect within a second; a
+    /// file with an error changes nothing, and is logged.
+    public var tokensFile: String?
 
     enum CodingKeys: String, CodingKey {
         case resource
@@ -760,6 +770,8 @@ public struct AuthOptions: Codable, Sendable {
         case jwksURI = "jwksUri"
         case algorithms
         case strictType
+        case tokens
+        case tokensFile
     }
 
     public init(
@@ -779,7 +791,9 @@ public struct AuthOptions: Codable, Sendable {
         jwks: JSONObject? = nil,
         jwksURI: String? = nil,
         algorithms: [String]? = nil,
-        strictType: Bool? = nil
+        strictType: Bool? = nil,
+        tokens: [String]? = nil,
+        tokensFile: String? = nil
     ) {
         self.resource = resource
         self.authorizationServers = authorizationServers
@@ -798,6 +812,8 @@ public struct AuthOptions: Codable, Sendable {
         self.jwksURI = jwksURI
         self.algorithms = algorithms
         self.strictType = strictType
+        self.tokens = tokens
+        self.tokensFile = tokensFile
     }
 }
 
@@ -914,6 +930,12 @@ public struct OAuthOptions: Codable, Sendable {
     /// authorization servers, such as Microsoft Entra ID, refuse it next to their own scopes.
     /// Turning it off needs `issuer`. Default: `true`.
     public var sendResource: Bool?
+    /// The token endpoint, if the metadata of the authorization server is missing or names one
+    /// that cannot be reached. It needs `issuer`.
+    public var tokenEndpoint: String?
+    /// Send the ID token (OpenID Connect Core section 2) to the server instead of the access
+    /// token, as some gateways require. The client requests the scope `openid`. Default: `false`.
+    public var useIDToken: Bool?
     /// The https URL of the client's metadata document, used as its id by authorization servers
     /// that support such documents.
     public var clientMetadataURL: String?
@@ -979,6 +1001,8 @@ public struct OAuthOptions: Codable, Sendable {
         case issuer
         case assumePkce
         case sendResource
+        case tokenEndpoint
+        case useIDToken = "useIdToken"
         case clientMetadataURL = "clientMetadataUrl"
         case privateKey
         case algorithm
@@ -1008,6 +1032,8 @@ public struct OAuthOptions: Codable, Sendable {
         issuer: String? = nil,
         assumePkce: Bool? = nil,
         sendResource: Bool? = nil,
+        tokenEndpoint: String? = nil,
+        useIDToken: Bool? = nil,
         clientMetadataURL: String? = nil,
         privateKey: String? = nil,
         algorithm: String? = nil,
@@ -1035,6 +1061,8 @@ public struct OAuthOptions: Codable, Sendable {
         self.issuer = issuer
         self.assumePkce = assumePkce
         self.sendResource = sendResource
+        self.tokenEndpoint = tokenEndpoint
+        self.useIDToken = useIDToken
         self.clientMetadataURL = clientMetadataURL
         self.privateKey = privateKey
         self.algorithm = algorithm
@@ -1363,24 +1391,36 @@ public struct ProxyOptions: Codable, Sendable {
     /// `initialize`, `server/discover` and lists fail with the reason. For a proxy of one server
     /// without a prefix. Default: `false`.
     public var transparent: Bool?
+    /// The tools to offer, as patterns of names with `*` and `?`; others are neither listed nor
+    /// called. By default, all. For a group, these are the names of the group, such as
+    /// `github__get_*`; otherwise those of the server, without the prefix.
+    public var allowTools: [String]?
+    /// Tools not to offer, in the same form, even if they are allowed.
+    public var denyTools: [String]?
 
     enum CodingKeys: String, CodingKey {
         case prefix
         case maxConnections
         case shared
         case transparent
+        case allowTools
+        case denyTools
     }
 
     public init(
         prefix: String? = nil,
         maxConnections: Int? = nil,
         shared: Bool? = nil,
-        transparent: Bool? = nil
+        transparent: Bool? = nil,
+        allowTools: [String]? = nil,
+        denyTools: [String]? = nil
     ) {
         self.prefix = prefix
         self.maxConnections = maxConnections
         self.shared = shared
         self.transparent = transparent
+        self.allowTools = allowTools
+        self.denyTools = denyTools
     }
 }
 

@@ -283,13 +283,20 @@ class SampleRequest(Model):
 class AuthorizeRequest(Model):
     """A page on which the user authorizes the client."""
 
-    __slots__ = ("url",)
+    __slots__ = (
+        "url",
+        "user_code",
+    )
 
     url: str
     """URL of the page; must not be changed."""
 
-    def __init__(self, url: str) -> None:
+    user_code: str | None
+    """Code that the user enters on the page, or compares (grant `device_code`)."""
+
+    def __init__(self, url: str, *, user_code: str | None = None) -> None:
         self.url = url
+        self.user_code = user_code
 
     @classmethod
     def from_json(cls, json: Mapping[str, Any]) -> AuthorizeRequest:
@@ -298,10 +305,12 @@ class AuthorizeRequest(Model):
         Raises:
             TypeError, LookupError: If it is invalid.
         """
-        return cls(string_of(json, "url"))
+        return cls(string_of(json, "url"), user_code=json.get("userCode"))
 
     def to_json(self) -> dict[str, Any]:
         json: dict[str, Any] = {"url": self.url}
+        if self.user_code is not None:
+            json["userCode"] = self.user_code
         return json
 
 
@@ -585,7 +594,8 @@ class HostHandlers:
 
     def on_open_url(self, function: _OpenUrl) -> _OpenUrl:
         """Take the user to a login page, for example by showing its URL, instead of opening the
-        browser on this machine. The library listens for the redirect meanwhile. Register the
+        browser on this machine. The library listens for the redirect meanwhile. With the
+        grant `device_code`, it shows the page and the code to enter there. Register the
         function before connecting.
         """
         self._answer("open_url", function, AuthorizeRequest.from_json)

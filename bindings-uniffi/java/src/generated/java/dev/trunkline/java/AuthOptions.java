@@ -15,7 +15,11 @@ public final class AuthOptions extends AuthSettings<AuthOptions> {
     return set("resource", resource);
   }
 
-  /** The authorization servers where clients get tokens. By default, the issuers. */
+  /**
+   * The authorization servers where clients get tokens. By default, the issuers. A verifier of your
+   * own, or static tokens, may do without: then the endpoint publishes no metadata, and clients
+   * need their token beforehand.
+   */
   public AuthOptions authorizationServers(List<String> authorizationServers) {
     return set("authorizationServers", authorizationServers);
   }
@@ -134,5 +138,23 @@ public final class AuthOptions extends AuthSettings<AuthOptions> {
    */
   public AuthOptions strictType(boolean strictType) {
     return set("strictType", strictType);
+  }
+
+  /**
+   * Static tokens, such as API keys, for callers that cannot log in. Each is a line {@code NAME SHA256
+   * EXPIRY SCOPES}: the caller, the SHA-256 of the token in hexadecimal digits, and, if wanted, a
+   * date such as {@code 2027-01-31} (or {@code -}) and scopes. They replace JWTs. Without authorization
+   * servers, the endpoint publishes no metadata.
+   */
+  public AuthOptions tokens(List<String> tokens) {
+    return set("tokens", tokens);
+  }
+
+  /**
+   * A file with such lines, and comments after {@code #}. Changes take effect within a second; a file
+   * with an error changes nothing, and is logged.
+   */
+  public AuthOptions tokensFile(String tokensFile) {
+    return set("tokensFile", tokensFile);
   }
 }

@@ -66,6 +66,22 @@ public final class OAuthOptions extends Options<OAuthOptions> {
   }
 
   /**
+   * The token endpoint, if the metadata of the authorization server is missing or names one that
+   * cannot be reached. It needs {@code issuer}.
+   */
+  public OAuthOptions tokenEndpoint(String tokenEndpoint) {
+    return set("tokenEndpoint", tokenEndpoint);
+  }
+
+  /**
+   * Send the ID token (OpenID Connect Core section 2) to the server instead of the access token, as
+   * some gateways require. The client requests the scope {@code openid}. Default: {@code false}.
+   */
+  public OAuthOptions useIdToken(boolean useIdToken) {
+    return set("useIdToken", useIdToken);
+  }
+
+  /**
    * The https URL of the client's metadata document, used as its id by authorization servers that
    * support such documents.
    */

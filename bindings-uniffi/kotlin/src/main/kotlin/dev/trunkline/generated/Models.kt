@@ -295,6 +295,14 @@ public class OAuthGrant(
         @JvmField
         public val AUTHORIZATION_CODE: OAuthGrant = OAuthGrant("authorization_code")
 
+        /**
+         * The user enters a code in a browser anywhere and authorizes the client there, for
+         * machines without a browser (RFC 8628). The function `open_url` shows the page and the
+         * code; without it, they are printed.
+         */
+        @JvmField
+        public val DEVICE_CODE: OAuthGrant = OAuthGrant("device_code")
+
         /** The client acts on its own behalf (extension "OAuth client credentials"). */
         @JvmField
         public val CLIENT_CREDENTIALS: OAuthGrant = OAuthGrant("client_credentials")
@@ -1622,6 +1630,8 @@ internal object IncludeContextSerializer : OpenEnumSerializer<IncludeContext>("I
 public data class AuthorizeRequest(
     /** URL of the page; must not be changed. */
     val url: String,
+    /** Code that the user enters on the page, or compares (grant `device_code`). */
+    val userCode: String? = null,
 )
 
 /** The redirect that follows an authorization. */

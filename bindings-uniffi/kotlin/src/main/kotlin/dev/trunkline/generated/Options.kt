@@ -605,7 +605,11 @@ public class AuthOptions {
      */
     public var resource: String? = null
 
-    /** The authorization servers where clients get tokens. By default, the issuers. */
+    /**
+     * The authorization servers where clients get tokens. By default, the issuers. A verifier of
+     * your own, or static tokens, may do without: then the endpoint publishes no metadata, and
+     * clients need their token beforehand.
+     */
     public var authorizationServers: List<String>? = null
 
     /**
@@ -695,6 +699,20 @@ public class AuthOptions {
      * `false`.
      */
     public var strictType: Boolean? = null
+
+    /**
+     * Static tokens, such as API keys, for callers that cannot log in. Each is a line `NAME SHA256
+     * EXPIRY SCOPES`: the caller, the SHA-256 of the token in hexadecimal digits, and, if wanted, a
+     * date such as `2027-01-31` (or `-`) and scopes. They replace JWTs. Without authorization
+     * servers, the endpoint publishes no metadata.
+     */
+    public var tokens: List<String>? = null
+
+    /**
+     * A file with such lines, and comments after `#`. Changes take effect within a second; a file
+     * with an error changes nothing, and is logged.
+     */
+    public var tokensFile: String? = null
 }
 
 /**
@@ -805,6 +823,18 @@ public class OAuthOptions {
      * Turning it off needs `issuer`. Default: `true`.
      */
     public var sendResource: Boolean? = null
+
+    /**
+     * The token endpoint, if the metadata of the authorization server is missing or names one that
+     * cannot be reached. It needs `issuer`.
+     */
+    public var tokenEndpoint: String? = null
+
+    /**
+     * Send the ID token (OpenID Connect Core section 2) to the server instead of the access token,
+     * as some gateways require. The client requests the scope `openid`. Default: `false`.
+     */
+    public var useIdToken: Boolean? = null
 
     /**
      * The https URL of the client's metadata document, used as its id by authorization servers that
@@ -1209,6 +1239,16 @@ public class ProxyOptions {
      * Default: `false`.
      */
     public var transparent: Boolean? = null
+
+    /**
+     * The tools to offer, as patterns of names with `*` and `?`; others are neither listed nor
+     * called. By default, all. For a group, these are the names of the group, such as
+     * `github__get_*`; otherwise those of the server, without the prefix.
+     */
+    public var allowTools: List<String>? = null
+
+    /** Tools not to offer, in the same form, even if they are allowed. */
+    public var denyTools: List<String>? = null
 }
 
 /** Options of the handler of a custom method. */

@@ -6,6 +6,13 @@ public final class OAuthGrant extends OpenEnum {
   /** The user logs in and authorizes the client. */
   public static final OAuthGrant AUTHORIZATION_CODE = new OAuthGrant("authorization_code");
 
+  /**
+   * The user enters a code in a browser anywhere and authorizes the client there, for machines
+   * without a browser (RFC 8628). The function {@code open_url} shows the page and the code; without it,
+   * they are printed.
+   */
+  public static final OAuthGrant DEVICE_CODE = new OAuthGrant("device_code");
+
   /** The client acts on its own behalf (extension "OAuth client credentials"). */
   public static final OAuthGrant CLIENT_CREDENTIALS = new OAuthGrant("client_credentials");
 
