@@ -64,6 +64,8 @@ def maven(folder: Path, libraries: Path, *others: Path) -> list[Path]:
     """
     build = folder / "jvm"
     options = [f"-Dbuild.folder={build}", f"-Dnative.libraries={libraries.resolve()}", "-Prelease", "-DskipTests"]
+    # The daemon belongs to the user, and another build that ends it would fail this one.
+    options.append("-Dkotlin.compiler.daemon=false")
     maven = ["mvn", "--batch-mode", "--no-transfer-progress", "--file", "bindings-uniffi/kotlin"]
     run([*maven, *options, *others, "package"], ROOT)
     return sorted(build.glob("trunkline-*.jar"))
