@@ -46,7 +46,7 @@ class Bridge:
         return FOLDER / f"{self.name}-{self.version}-{self.install.__name__}"
 
     def disk_bytes(self) -> int:
-        """What it takes, without Node.js and Python."""
+        """The size on disk, without Node.js and Python."""
         if not self.version:
             return OURS.stat().st_size
         # In blocks, as `du` counts: many files are small.

@@ -26,7 +26,7 @@ from workloads import LOAD
 # A bridge that takes longer has failed.
 TIMEOUT_SECONDS = 120
 TITLES = {"serve": "a server over stdio, for clients over HTTP", "join": "a server over HTTP, for a host over stdio"}
-# What mcpload measures, with the divisor of the unit in the table.
+# The values that mcpload measures, with the divisor of the unit in the table.
 COLUMNS = {
     "ready ms": ("cold_ms", 1),
     "p50 us": ("p50_us", 1),

@@ -124,7 +124,7 @@ def measure_rounds(options: argparse.Namespace, explicit: dict[tuple[str, str], 
     absent = [name for name in OPTIONAL if (not only or name in only) and not Path(SERVERS[name]).exists()]
     for name in absent:
         print(f"{name} is left out: {SERVERS[name]} is not built", file=sys.stderr)
-    # Those that failed: another round would take as long, and fail as well.
+    # The failed ones: another round would take as long, and fail as well.
     failed: set[tuple[str, str]] = set()
     with Path(options.out).open("a") as out:
         for number in range(options.rounds):

@@ -698,8 +698,8 @@ type ClientHandlers struct {
 	// only opens the URL is simpler.
 	OnAuthorize func(context.Context, *AuthorizeRequest) (*Redirect, error)
 	// Takes the user to a login page, for example by showing its URL, instead of opening the browser on
-	// this machine. The library listens for the redirect meanwhile. With the grant `device_code`, it
-	// shows the page and the code to enter there.
+	// this machine. The library listens for the redirect meanwhile. With a device code, it shows the
+	// page and the code to enter there.
 	OnOpenURL func(context.Context, *AuthorizeRequest) error
 	// Returns the access token for a request, instead of OAuthOptions.Token.
 	OnAccessToken func(context.Context, *TokenRequest) (*Token, error)

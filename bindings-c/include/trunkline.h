@@ -3605,10 +3605,10 @@ trunkline_result trunkline_client_options_on_authorize(trunkline_client_options 
 
 /**
  * Takes the user to a login page, for example by showing its URL, instead of opening the browser
- * on this machine. The library listens for the redirect meanwhile. With the grant `device_code`,
- * it shows the page and the code to enter there. `callback` gets AuthorizeRequest as JSON, and
- * responds with `{}` through `trunkline_call_return_result`. `destructor` is called exactly
- * once, when neither the options nor a client uses `user_data` anymore.
+ * on this machine. The library listens for the redirect meanwhile. With a device code, it shows
+ * the page and the code to enter there. `callback` gets AuthorizeRequest as JSON, and responds
+ * with `{}` through `trunkline_call_return_result`. `destructor` is called exactly once, when
+ * neither the options nor a client uses `user_data` anymore.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -5123,8 +5123,8 @@ trunkline_result trunkline_plain_client_start(trunkline_client *client,
 
 /**
  * Like `trunkline_dispatch` without a timeout, except for a call of `callback` behind which
- * nothing is pending: returns it in `call` and the data in `user_data` instead, so that this thread
- * can serve it while another one is in `trunkline_plain_stand_by`. Release the call with
+ * nothing is pending: returns it in `call` and the data in `user_data` instead, so that this
+ * thread can serve it while another one is in `trunkline_plain_stand_by`. Release the call with
  * `trunkline_call_free`. `call` is NULL if there was none. Calls that are reported to telemetry
  * always run their callback. Blocks until there is something to run or to return.
  *

@@ -82,7 +82,8 @@ pub(crate) fn has_taken_call() -> bool {
     TAKEN_CALL.with_borrow(Option::is_some)
 }
 
-/// Takes a call, if this thread takes those of its callback, and has none, and nothing else is pending.
+/// Takes a call, if this thread takes those of its callback, and has none, and nothing else is
+/// pending.
 fn is_taken(call: &Arc<trunkline_call>, function: unsafe extern "C" fn(*mut trunkline_call, *mut c_void)) -> bool {
     let is_wanted = TAKEN_CALLBACK.get().is_some_and(|wanted| wanted as usize == function as usize)
         && !has_taken_call()

@@ -5,7 +5,7 @@
 use std::ffi::c_char;
 use std::ptr::null_mut;
 
-use crate::calls::{taking_calls, trunkline_call, trunkline_call_callback};
+use crate::calls::{has_taken_call, taking_calls, trunkline_call, trunkline_call_callback};
 use crate::edge::prelude::*;
 use crate::listener::{trunkline_listener, trunkline_listener_url};
 use crate::port::trunkline_port;
@@ -39,8 +39,8 @@ pub unsafe extern "C" fn trunkline_plain_listener_url(listener: *const trunkline
 }
 
 /// Like `trunkline_dispatch` without a timeout, except for a call of `callback` behind which
-/// nothing is pending: returns it in `call` and the data in `user_data` instead, so that this thread
-/// can serve it while another one is in `trunkline_plain_stand_by`. Release the call with
+/// nothing is pending: returns it in `call` and the data in `user_data` instead, so that this
+/// thread can serve it while another one is in `trunkline_plain_stand_by`. Release the call with
 /// `trunkline_call_free`. `call` is NULL if there was none. Calls that are reported to telemetry
 /// always run their callback. Blocks until there is something to run or to return.
 #[unsafe(no_mangle)]
@@ -54,7 +54,7 @@ pub unsafe extern "C" fn trunkline_plain_dispatch_or_take(
     guard(error, || {
         // A callback may free the port, and the server or client it belongs to.
         let (port, out, out_data) = (handle!(port).port.clone(), out!(call), out!(user_data));
-        let (dispatched, taken) = taking_calls(callback, || port.dispatch(None));
+        let (dispatched, taken) = taking_calls(callback, || port.dispatch(None, has_taken_call));
         let (call, data) = taken.map_or((null_mut(), 0), |call| {
             let data = call.registered.callback.as_ref().map_or(0, |callback| callback.data.pointer().addr());
             (Arc::into_raw(call).cast_mut(), data)

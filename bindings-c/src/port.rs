@@ -17,7 +17,6 @@ use trunkline::bridge_support::OnDrop;
 use trunkline_bridge::message::{Fail, FailKind, HostSpan, Notification, NotifyPort, Request};
 use trunkline_bridge::{self as bridge, Body, BridgeError, ErrorKind, Event, EventKind, Fetched, OptionNames};
 
-use crate::calls::has_taken_call;
 use crate::edge::prelude::*;
 use crate::edge::signal_actions;
 use crate::log::{LogReceiver, trunkline_log_callback, trunkline_log_record_callback};
@@ -295,14 +294,19 @@ impl Port {
     }
 
     /// Runs callbacks until at least one ran, a destructor ran, a listener or connection ended,
-    /// `end_dispatch` was called, or the deadline passed. Returns how many ran.
-    pub(crate) fn dispatch(self: &Arc<Self>, deadline: Option<Instant>) -> Result<usize, Failure> {
+    /// `end_dispatch` was called, or the deadline passed; also as soon as `is_enough`. Returns how
+    /// many ran.
+    pub(crate) fn dispatch(
+        self: &Arc<Self>,
+        deadline: Option<Instant>,
+        is_enough: impl Fn() -> bool,
+    ) -> Result<usize, Failure> {
         self.check_may_wait()?;
         let (changes, most) = (self.changes.load(Ordering::SeqCst), self.pending().max(1));
         let dispatching = self.waiting.dispatching();
         let freed = UserData::destructors_run();
         let ran = self.run_until(deadline, |look| {
-            let mut is_over = look.ran >= most || has_taken_call();
+            let mut is_over = look.ran >= most || is_enough();
             if look.is_last {
                 let must_return = self.dispatch_must_return.swap(false, Ordering::SeqCst);
                 is_over |= look.ran > 0 || must_return || self.changes.load(Ordering::SeqCst) != changes;
@@ -553,7 +557,7 @@ pub unsafe extern "C" fn trunkline_dispatch(
     guard(error, || {
         // A callback may free the port, and the server or client it belongs to.
         let port = handle!(port).port.clone();
-        out_or_null!(count)(port.dispatch(deadline_after(timeout_ms))?);
+        out_or_null!(count)(port.dispatch(deadline_after(timeout_ms), || false)?);
         Ok(())
     })
 }

@@ -128,8 +128,8 @@ impl WaitingThreads {
         OnDrop::new(move || _ = self.dispatchers.fetch_sub(1, Ordering::SeqCst))
     }
 
-    /// Waits until something has been due for `grace`, but no thread has begun to dispatch. May also
-    /// return without that, after `timeout` at the latest.
+    /// Waits until something has been due for `grace`, but no thread has begun to dispatch. May
+    /// also return without that, after `timeout` at the latest.
     pub(crate) fn stand_by(&self, grace: Duration, timeout: Duration, is_due: impl Fn() -> bool) {
         let deadline = Instant::now() + timeout;
         while Instant::now() < deadline {
@@ -151,8 +151,8 @@ impl WaitingThreads {
         self.threads.lock().stands_by = false;
     }
 
-    /// Wakes the thread that stands by, unless another one dispatches. Others that wait run callbacks,
-    /// too, but do not tell the host what else is due.
+    /// Wakes the thread that stands by, unless another one dispatches. Others that wait run
+    /// callbacks, too, but do not tell the host what else is due.
     pub(crate) fn wake_stand_by(&self) {
         self.notify_stand_by(&mut self.threads.lock());
     }

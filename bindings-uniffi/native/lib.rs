@@ -180,9 +180,9 @@ impl Port {
         Ok(events.into_iter().map(Event::from).collect())
     }
 
-    /// Takes events like `drain`, in the form that they have there. `None` if they do not fit; the next
-    /// call returns them. They cross together: one that was left here would wait for the handlers of
-    /// the others, if one runs on the host's thread.
+    /// Takes events like `drain`, in the form that they have there. `None` if they do not fit; the
+    /// next call returns them. They cross together: one that was left here would wait for the
+    /// handlers of the others, if one runs on the host's thread.
     fn take_if_they_fit(
         &self,
         max: u32,

@@ -1,5 +1,6 @@
-//! What every call needs, as functions of numbers and memory. The functions of uniffi pass buffers
-//! and a status as structs, which a virtual machine allocates and frees for each of them.
+//! The part of a port that every call needs, as functions of numbers and memory. The functions of
+//! uniffi pass buffers and a status as structs, which a virtual machine allocates and frees for
+//! each of them.
 //!
 //! A function that returns [`OTHERWISE`] has done nothing: the host calls the one of uniffi, which
 //! does it without these limits, or says why it cannot.

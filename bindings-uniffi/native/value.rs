@@ -91,8 +91,8 @@ impl Event {
     /// The size of the number of events, which comes before them in a list.
     pub(crate) const COUNT_SIZE: usize = size_of::<u32>();
 
-    /// Its size in a list: four numbers of 64 bits, two bytes, and the name and the body after their
-    /// lengths.
+    /// Its size in a list: four numbers of 64 bits, two bytes, and the name and the body after
+    /// their lengths.
     pub(crate) fn size(&self) -> usize {
         4 * size_of::<u64>() + 2 + 2 * Self::COUNT_SIZE + self.name.len() + self.body.0.len()
     }

@@ -1,6 +1,9 @@
 //! The flags for a connection, the same for every command.
 
-use crate::{failure::Failure, login::LoginFlags};
+use crate::{
+    failure::Failure,
+    login_flags::{Login, LoginFlags},
+};
 use clap::{Args, ValueEnum, builder::FalseyValueParser};
 use std::{path::PathBuf, time::Duration};
 use trunkline::{Revision, RevisionChoice};
@@ -69,13 +72,6 @@ pub(crate) struct ConnectionFlags {
     pub(crate) allow_http: bool,
     #[command(flatten)]
     pub(crate) login: LoginFlags,
-}
-
-/// How to get an access token.
-#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Login {
-    Oauth,
-    None,
 }
 
 /// The revisions to try.

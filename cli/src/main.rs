@@ -19,6 +19,7 @@ mod hosts;
 mod interrupt;
 mod known_servers;
 mod login;
+mod login_flags;
 mod output;
 mod person;
 mod progress;

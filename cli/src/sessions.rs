@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What the name of a session begins with.
+/// The beginning of the name of a session.
 const MARK: char = '@';
 const SOCKET: &str = "sock";
 const LOG: &str = "log";
@@ -17,7 +17,7 @@ pub(crate) struct Session {
     /// With its mark.
     pub(crate) name: String,
     pub(crate) socket: PathBuf,
-    /// What the bridge prints. Locked while it runs.
+    /// The output of the bridge. Locked while it runs.
     pub(crate) log: PathBuf,
 }
 

@@ -28,7 +28,7 @@ COMPLETIONS = {
 
 @dataclass(frozen=True)
 class Platform:
-    """What the registries call a target of Rust."""
+    """The names of a target of Rust in the registries."""
 
     wheel: str
     npm: str
@@ -69,7 +69,7 @@ class Parts:
         return self.folder / "bin" / ("trunkline.exe" if "windows" in self.target else "trunkline")
 
     def files(self, kind: str) -> list[Path]:
-        """Those of `bin`, `man`, `completions` or `licenses`."""
+        """The files of `bin`, `man`, `completions` or `licenses`."""
         return sorted((self.folder / kind).iterdir())
 
 
@@ -154,7 +154,7 @@ def readme() -> str:
 
 
 def shared(parts: Parts) -> Iterator[tuple[str, bytes]]:
-    """What a folder `share` has: manual pages and completions."""
+    """The files of a folder `share`: manual pages and completions."""
     for page in parts.files("man"):
         yield f"man/man1/{page.name}", page.read_bytes()
     for name, place in COMPLETIONS.values():

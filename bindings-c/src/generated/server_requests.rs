@@ -156,10 +156,10 @@ pub unsafe extern "C" fn trunkline_client_options_on_authorize(
 }
 
 /// Takes the user to a login page, for example by showing its URL, instead of opening the browser
-/// on this machine. The library listens for the redirect meanwhile. With the grant `device_code`,
-/// it shows the page and the code to enter there. `callback` gets AuthorizeRequest as JSON, and
-/// responds with `{}` through `trunkline_call_return_result`. `destructor` is called exactly
-/// once, when neither the options nor a client uses `user_data` anymore.
+/// on this machine. The library listens for the redirect meanwhile. With a device code, it shows
+/// the page and the code to enter there. `callback` gets AuthorizeRequest as JSON, and responds
+/// with `{}` through `trunkline_call_return_result`. `destructor` is called exactly once, when
+/// neither the options nor a client uses `user_data` anymore.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_on_open_url(
     options: *mut trunkline_client_options,

@@ -31,8 +31,8 @@ export interface RequestHandlers {
   onAuthorize?: ((request: AuthorizeRequest, context: ServerRequestContext) => Redirect | Promise<Redirect>) | undefined;
   /**
    * Takes the user to a login page, for example by showing its URL, instead of opening the browser
-   * on this machine. The library listens for the redirect meanwhile. With the grant `device_code`,
-   * it shows the page and the code to enter there.
+   * on this machine. The library listens for the redirect meanwhile. With a device code, it shows
+   * the page and the code to enter there.
    */
   onOpenUrl?: ((request: AuthorizeRequest, context: ServerRequestContext) => void | Promise<void>) | undefined;
   /** Returns the access token for a request, instead of the option `token`. */

@@ -61,7 +61,7 @@ impl Connect {
         if self.bridge.listening.listen.is_some() {
             return Err(Failure::usage("--listen is for `trunkline bridge`: a session has a socket of its own"));
         }
-        // What is wrong with the line shows before anything runs in the background.
+        // Faults of the command line show before anything runs in the background.
         let words = self.bridge.words[..self.bridge.words.len() - 1].to_vec();
         let (server, rest) = target::find(words, self.bridge.command.clone(), &self.bridge.connection)?;
         if let Some(word) = rest.first() {

@@ -4,8 +4,9 @@ use crate::{
     connection::{Connection, Options},
     exit::Exit,
     failure::Failure,
-    flags::{self, ConnectionFlags},
+    flags::ConnectionFlags,
     login::Asked,
+    login_flags,
     output::Output,
     table::one_line,
     target,
@@ -31,7 +32,7 @@ pub(crate) struct Login {
 impl Login {
     pub(crate) async fn run(mut self, output: &Output) -> Result<Exit, Failure> {
         let server = over_http(self.server, &self.connection)?;
-        if self.connection.auth == Some(flags::Login::None) {
+        if self.connection.auth == Some(login_flags::Login::None) {
             return Err(Failure::usage("--auth none is for connections without a login"));
         }
         if self.trace {

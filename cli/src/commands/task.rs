@@ -15,8 +15,8 @@ use std::path::PathBuf;
 
 /// Start, follow and cancel tool calls that go on at the server, as tasks.
 ///
-/// A task ends with the process of its server and, up to 2025-11-25, with the session of its client:
-/// for a command or an older server, open a session first, with `trunkline connect`.
+/// A task ends with the process of its server and, up to 2025-11-25, with the session of its
+/// client: for a command or an older server, open a session first, with `trunkline connect`.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

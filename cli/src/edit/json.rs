@@ -1,6 +1,6 @@
 //! Edits JSON with comments and trailing commas.
 
-use super::{Problem, newline, spliced};
+use super::text::{Problem, newline, spliced};
 use jsonc_parser::{
     CollectOptions, ParseOptions,
     ast::{Object, ObjectProp, Value as Parsed},

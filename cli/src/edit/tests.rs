@@ -1,6 +1,6 @@
 //! Edits of generated and of chosen files (R23): nothing outside of the entry changes.
 
-use super::*;
+use super::{text::spliced, *};
 use serde_json::json;
 
 const JSON: Place = Place { format: Format::Json, key: &["mcpServers"] };

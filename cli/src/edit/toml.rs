@@ -1,6 +1,6 @@
 //! Edits TOML: an entry is a table with a header.
 
-use super::{Problem, newline};
+use super::text::{Problem, newline};
 use serde_json::{Map, Value};
 use std::ops::Range;
 use toml_edit::{Document, Item, Key, Table, Value as Parsed};

@@ -1,6 +1,6 @@
 //! The entry of a server, as each host writes it.
 
-use super::{Host, Reference, Shape};
+use super::host::{Host, Reference, Shape};
 use crate::{failure::Failure, secrets};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;

@@ -1,6 +1,9 @@
 //! Where the files of hosts are.
 
-use super::{Folder, HOSTS, Host, Place, System};
+use super::{
+    host::{Folder, Host, Place, System},
+    table::HOSTS,
+};
 use clap::ValueEnum;
 use std::{
     fs,

@@ -1,6 +1,6 @@
 //! All that is known of each host: one row, with the page that says so.
 
-use super::{ALL, Folder, Host, Place, Reference, Shape, System};
+use super::host::{ALL, Folder, Host, Place, Reference, Shape, System};
 use crate::edit::Format;
 
 const fn everywhere(folder: Folder, path: &'static str) -> Place {
@@ -60,7 +60,7 @@ pub(crate) const HOSTS: &[Host] = &[
         user: &[everywhere(Folder::Settings, "Code/User/mcp.json")],
         project: &[".vscode/mcp.json"],
     },
-    // https://developers.openai.com/codex/mcp; the members are in `codex-rs/config/src/mcp_types.rs`
+    // https://developers.openai.com/codex/mcp; members: `codex-rs/config/src/mcp_types.rs`
     // of https://github.com/openai/codex. A project's file counts once the project is trusted.
     Host {
         name: "codex",

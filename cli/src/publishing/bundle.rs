@@ -1,6 +1,6 @@
 //! The archive of a bundle: the same files give the same bytes on each machine.
 
-use super::Packed;
+use super::files::Packed;
 use std::io::{Cursor, Write};
 use zip::{CompressionMethod, DateTime, System, ZipWriter, result::ZipResult, write::SimpleFileOptions};
 

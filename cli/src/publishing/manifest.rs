@@ -2,7 +2,7 @@
 //!
 //! Source: https://github.com/modelcontextprotocol/mcpb, `MANIFEST.md` and `src/schemas`.
 
-use super::{Finding, Packed};
+use super::{files::Packed, finding::Finding};
 use serde_json::Value;
 
 /// Versions of the manifest, and whether `uv` starts servers in them.

@@ -3,7 +3,7 @@
 //! Sources: https://github.com/modelcontextprotocol/registry, `internal/validators`, and
 //! `docs/reference/server-json/official-registry-requirements.md`.
 
-use super::{Finding, sha256};
+use super::finding::{Finding, sha256};
 use serde_json::Value;
 use std::{fs, path::Path};
 use trunkline::protocol::schema::Schema;

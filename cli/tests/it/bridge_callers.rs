@@ -1,4 +1,4 @@
-//! Who may use a bridge, and which tools.
+//! The callers of a bridge, and the tools that they may use.
 
 use crate::{
     bridge::{Listening, bridge, connect, initialize, text},

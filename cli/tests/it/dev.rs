@@ -244,6 +244,7 @@ async fn a_server_that_does_not_start_is_tried_three_times_and_again_after_a_cha
     let serving = Serving::start(&project, &[]);
     let client = connect(&*serving.url, Revision::LATEST_LEGACY, Changes::default()).await;
     assert_eq!(called(&client, "version").await.unwrap(), "1");
+    assert_eq!(called(&client, "version").await.unwrap(), "1");
     project.put(SOURCE, "{ nonsense");
     serving.said("not restarted", 1);
     serving.said("starts it again", 1);

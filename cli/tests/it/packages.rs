@@ -1,4 +1,4 @@
-//! What packages need of the program: manual pages, and its second name.
+//! The parts of the program that only packages need: manual pages, and its second name.
 
 use crate::program::{Folder, ran, trunkline};
 use std::{env::consts::EXE_SUFFIX, fs, path::Path, process::Command};

@@ -1,4 +1,4 @@
-//! What the registry would refuse, found offline by the real program (R28).
+//! The real program finds offline what the registry would refuse (R28).
 
 use crate::program::{Folder, Ran, command, ran};
 use serde_json::{Value, json};

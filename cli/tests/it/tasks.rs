@@ -72,7 +72,7 @@ fn a_call_waits_for_its_task_in_both_forms() {
         }
     }
     trunkline(&["-q", "task", "list", &url, "--revision", "2025-11-25"]).done();
-    // That revision has no such list.
+    // There is no such list in that revision.
     let modern = trunkline(&["-q", "task", "list", &url, "--revision", "2026-07-28"]);
     assert!(modern.failed(2).contains("2026-07-28"), "{modern:?}");
 }

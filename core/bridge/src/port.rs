@@ -285,8 +285,8 @@ impl Port {
         Ok(self.state()?.queue.drain(lane, max, millis(wait_ms)))
     }
 
-    /// Waits up to `wait_ms` until an event of the main lane has been pending for `grace_us` while no
-    /// thread drained it, or the port has stopped. Returns whether that is so.
+    /// Waits up to `wait_ms` until an event of the main lane has been pending for `grace_us` while
+    /// no thread drained it, or the port has stopped. Returns whether that is so.
     ///
     /// A host whose draining thread also runs short functions of the program needs one thread that
     /// stands by: if a function takes longer, that one drains.

@@ -1,4 +1,4 @@
-//! What a server offers, and how that changes.
+//! The lists of a server, and how they change.
 
 use serde_json::Value;
 use std::{cmp::Reverse, collections::BTreeMap, fmt};
@@ -81,16 +81,16 @@ pub struct SurfaceChange {
 /// How an item of a server differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SurfaceChangeKind {
-    /// It is new.
+    /// The item is new.
     Added,
-    /// It is gone.
+    /// The item is gone.
     Removed,
-    /// It has changed: what that means for callers, and the differences, worst first.
+    /// The item has changed: the class of the change, and the differences, worst first.
     Changed(ChangeClass, Vec<String>),
 }
 
 impl SurfaceChange {
-    /// What it means for callers.
+    /// The consequence for callers.
     pub fn class(&self) -> ChangeClass {
         match self.kind {
             SurfaceChangeKind::Added => ChangeClass::Compatible,
@@ -164,7 +164,7 @@ impl Surface {
     }
 }
 
-/// What the differences of an item mean for its callers, and the differences, worst first.
+/// The class of the change of an item, and its differences, worst first.
 fn differences(old: &Value, new: &Value) -> (ChangeClass, Vec<String>) {
     let mut found: Vec<(ChangeClass, String)> = schema::changes(&old["inputSchema"], &new["inputSchema"])
         .into_iter()

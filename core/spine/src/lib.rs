@@ -55,7 +55,19 @@ pub mod telemetry;
 #[cfg(feature = "tokio")]
 pub mod transport;
 mod util;
-pub mod wire_log;
+pub mod wire_log {
+    //! Observes every message and HTTP exchange, for debugging, for programs that show them, and
+    //! for the check that no message has a field unknown to its revision. Off unless the runtime
+    //! has one.
+    //!
+    //! [`observe`] passes them to the program, [`record_in`] writes them to a file, and so does the
+    //! environment variable `TRUNKLINE_WIRE_LOG`, without a change of the program.
+
+    #[cfg(feature = "tokio")]
+    pub use crate::transport::observer::{AlreadyObserved, observe, record_in};
+    pub use crate::wire_record::*;
+}
+mod wire_record;
 
 #[cfg(feature = "server")]
 pub use schemars;

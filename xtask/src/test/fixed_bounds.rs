@@ -76,7 +76,7 @@ const ROWS: [(&str, &[Constant]); 48] = [
         "the keys of an issuer",
         &[
             ("core/spine/src/auth/jwt.rs", "DEADLINE"),
-            ("core/spine/src/auth/mod.rs", "MAX_DOCUMENT"),
+            ("core/spine/src/auth/fetch.rs", "MAX_DOCUMENT"),
             ("core/spine/src/auth/jwk.rs", "MAX_KEYS"),
         ],
     ),

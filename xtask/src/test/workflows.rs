@@ -36,7 +36,9 @@ fn loose_images(text: &str) -> impl Iterator<Item = &str> {
             tagged && digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit())
         })
     };
-    words.filter(move |word| IMAGES.iter().any(|part| word.contains(part)) && !is_pinned(word))
+    // The images of this repository are pushed, not run.
+    let is_own = |image: &str| image.contains("$GITHUB_REPOSITORY");
+    words.filter(move |word| IMAGES.iter().any(|part| word.contains(part)) && !is_own(word) && !is_pinned(word))
 }
 
 #[cfg(test)]

@@ -186,14 +186,15 @@ module Trunkline
     attach_function :clone_port, :"#{PREFIX}clone_port", [:uint64, Status.by_ref], :uint64
     attach_function :free_port, :"#{PREFIX}free_port", [:uint64, Status.by_ref], :void
 
-    # What every call needs: see `bindings-uniffi/native/plain.rs`.
+    # The functions that every call needs: see `bindings-uniffi/native/plain.rs`.
     attach_function :plain_port, :trunkline_uniffi_plain_port, %i[uint64], :pointer
     attach_function :plain_drain, :trunkline_uniffi_plain_drain, %i[pointer uint32 uint32 pointer uint32], :int64, blocking: true
     attach_function :plain_stand_by, :trunkline_uniffi_plain_stand_by, %i[pointer uint32 uint32], :int64, blocking: true
     attach_function :plain_complete, :trunkline_uniffi_plain_complete, %i[pointer uint64 uint8 buffer_in uint32], :int64
     attach_function :plain_notify, :trunkline_uniffi_plain_notify, %i[pointer uint64 buffer_in uint32], :int64
 
-    # What every call needs, without the structs of uniffi. A negative result means that nothing was done.
+    # The functions that every call needs, without the structs of uniffi. A negative result means
+    # that nothing was done.
     module PlainPort
       # For the events of a batch. A larger one has a buffer of its own.
       BUFFER_SIZE = 65_536

@@ -1,4 +1,4 @@
-//! Who may use a bridge that listens.
+//! The callers that may use a bridge that listens.
 
 use crate::failure::Failure;
 use clap::{Args, builder::FalseyValueParser};

@@ -112,7 +112,7 @@ impl Files {
         let mode = if each { RecursiveMode::NonRecursive } else { RecursiveMode::Recursive };
         for folder in wanted {
             match self.watcher.watch(folder, mode) {
-                // It was removed in the meantime.
+                // Removed in the meantime.
                 Err(_) if !folder.exists() => {}
                 watched => watched.map_err(|error| unwatchable(folder, &error))?,
             }
@@ -155,7 +155,7 @@ fn seen(root: &Path, globs: &Globs) -> Result<Seen, Failure> {
         .overrides(globs.ignored.clone())
         .filter_entry(move |entry| !is_generated(entry))
         .build();
-    // What cannot be read, or has vanished, is left out.
+    // Left out: files that cannot be read, or have vanished.
     for entry in walk.flatten() {
         let Ok(metadata) = entry.metadata() else { continue };
         if metadata.is_dir() {

@@ -29,7 +29,7 @@ pub(super) struct Supervisor<'o> {
     pub(super) label: String,
 }
 
-/// What ended a wait for the server.
+/// The end of a wait for the server.
 enum Started {
     Opened(Result<Vec<SurfaceChange>, ClientError>),
     /// Files have changed meanwhile.

@@ -366,7 +366,8 @@ impl EventQueue {
             if attended(&mut lane) {
                 return false;
             }
-            // The thread that drains may only be between two drains. Nothing wakes this one meanwhile.
+            // The thread that drains may only be between two drains. Nothing wakes this one
+            // meanwhile.
             let drains = lane.drains;
             let is_left = |lane: &mut LaneItems| lane.drains == drains && !self.stopped.load(Ordering::Acquire);
             lane = queue.unattended.wait_while_until(lane, Instant::now() + grace, is_left);

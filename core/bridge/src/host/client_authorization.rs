@@ -24,8 +24,8 @@ functions! {
     /// handler that only opens the URL is simpler.
     AUTHORIZE = "authorize"(AuthorizeRequest) -> Redirect;
     /// Takes the user to a login page, for example by showing its URL, instead of opening the
-    /// browser on this machine. The library listens for the redirect meanwhile. With the grant
-    /// `device_code`, it shows the page and the code to enter there.
+    /// browser on this machine. The library listens for the redirect meanwhile. With a device
+    /// code, it shows the page and the code to enter there.
     OPEN_URL = "open_url"(AuthorizeRequest);
     /// Returns the access token for a request, instead of the option `token`.
     ACCESS_TOKEN = "access_token"(TokenRequest) -> Token;

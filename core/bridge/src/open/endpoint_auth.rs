@@ -12,8 +12,8 @@ trunkline::bridge_support::options! {
     /// Configures the access tokens that requests to an endpoint need (`auth` of a listener).
     #[derive(Debug, Clone)]
     pub struct AuthConfig {
-        /// A registered verifier, which replaces the built-in JWT verifier: only the resource is then
-        /// required. A listener that takes the verifier as an argument sets this.
+        /// A registered verifier, which replaces the built-in JWT verifier: only the resource is
+        /// then required. A listener that takes the verifier as an argument sets this.
         verifier: Option<u64> => "verifier" = None,
         ;
         /// The endpoint.

@@ -43,8 +43,8 @@ mod checked {
     }
 
     impl Condvar {
-        /// Time does not pass in a model, so waiting forever is an error. Only a deadline that is over
-        /// ends a wait.
+        /// Time does not pass in a model, so waiting forever is an error. Only a deadline that is
+        /// over ends a wait.
         pub(crate) fn wait_while_until<'a, T>(
             &self,
             mut guard: MutexGuard<'a, T>,

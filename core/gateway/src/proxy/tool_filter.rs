@@ -10,7 +10,7 @@ use trunkline_core::{
 #[derive(Clone)]
 pub(super) struct ToolFilter {
     patterns: Arc<Patterns>,
-    /// What the names of the patterns have before those of the server.
+    /// The prefix of the names in the patterns, which those of the server lack.
     prefix: Arc<str>,
 }
 

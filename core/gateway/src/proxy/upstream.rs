@@ -1,7 +1,7 @@
 //! A proxied server that can be replaced by another one.
 
 use super::{
-    ProxyDefinition, ProxySource, check_client,
+    definition::{ProxyDefinition, ProxySource, check_client},
     remote::{Remote, RemoteOptions},
     tool_filter::ToolFilter,
     watching::{MountPoint, WatchedBefore},
@@ -56,7 +56,7 @@ struct Switch {
 
 struct SwitchState {
     current: Current,
-    /// What the last server had.
+    /// The features of the last server.
     offers: Offers,
     /// The lists when they were read last.
     surface: Option<Surface>,

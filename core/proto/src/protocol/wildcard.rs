@@ -3,7 +3,7 @@
 /// Returns whether a text matches a pattern, in which `*` is any text and `?` any character.
 pub fn matches(pattern: &str, text: &str) -> bool {
     let (mut pattern, mut text) = (pattern.chars(), text.chars());
-    // What follows the last star, and the text from where it may match.
+    // The pattern after the last star, and the text from where it may match.
     let mut star = None;
     loop {
         let from = text.clone();

@@ -48,7 +48,7 @@ pub(super) struct Terms {
     pub(super) resource: Url,
     /// The endpoint's URL as clients see it, if a proxy changes it.
     pub(super) public_url: Option<Url>,
-    /// What clients without a token learn; `None` if there is no authorization server to name.
+    /// The metadata for clients without a token; `None` without an authorization server to name.
     pub(super) metadata: Option<Metadata>,
     pub(super) required: Vec<String>,
     pub(super) hierarchy: Hierarchy,

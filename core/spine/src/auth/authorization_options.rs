@@ -179,7 +179,7 @@ impl AuthOptionError {
         Self { option, problem: problem.into() }
     }
 
-    /// What is wrong with the option, without its name.
+    /// The fault of the option, without its name.
     #[doc(hidden)]
     pub fn problem(&self) -> &str {
         &self.problem

@@ -1,8 +1,9 @@
 //! The verifier for JWT access tokens, with the issuer's keys found by discovery and cached.
 
 use super::{
-    Algorithm, AuthOptionError, Fetch, FetchError, Identity, MAX_DOCUMENT, Refusal, TokenVerifier, Verification,
+    Algorithm, AuthOptionError, Fetch, FetchError, Identity, Refusal, TokenVerifier, Verification,
     claims::{self, ExpectedClaims},
+    fetch::MAX_DOCUMENT,
     issuer_discovery,
     jwk::KeySet,
     jws::Jws,

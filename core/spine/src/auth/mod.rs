@@ -16,6 +16,7 @@ mod challenge;
 mod claims;
 mod client;
 mod dpop;
+mod fetch;
 mod identity;
 mod issuer_discovery;
 mod jwk;
@@ -47,6 +48,7 @@ pub use client::{
     NetworkAccess, OAuth, OAuthGrant, OAuthOptions, RedirectHandler, RequestHeaders, StoreLock, TokenRequest,
     TokenSource, TokenStore, UrlOpener,
 };
+pub use fetch::{Fetch, FetchError};
 pub use identity::Identity;
 pub use jwt::{JwtOptions, JwtVerifier};
 pub use presented::Scheme;
@@ -60,30 +62,3 @@ pub(crate) use client::{AuthTurn, TurnsByKey, demanded};
 pub(crate) use jwk::sha256;
 pub(crate) use resource_url::is_safe;
 pub(crate) use verification::{PresentingRequest, ask};
-
-use crate::runtime::BoxedTask;
-use bytes::Bytes;
-use http::{Request, Response};
-use std::time::Duration;
-
-/// Maximum size of a document. Key sets and metadata are a few kilobytes.
-pub(crate) const MAX_DOCUMENT: usize = 512 * 1024;
-
-/// Makes HTTP requests. Implementations must limit responses to half a megabyte, must not follow
-/// redirects (they could lead to an unchecked address), may use plain HTTP only for the local
-/// machine, and must time out after a few seconds.
-pub trait Fetch: Send + Sync + 'static {
-    /// Sends a request.
-    fn fetch(&self, request: Request<Bytes>) -> BoxedTask<Result<Response<Bytes>, FetchError>>;
-}
-
-/// Why there is no response. The message names what was requested.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct FetchError(pub String);
-
-impl FetchError {
-    pub(crate) fn timed_out(url: &str, limit: Duration) -> Self {
-        Self(format!("Could not fetch {url}: timed out after {limit:?}"))
-    }
-}

@@ -20,7 +20,7 @@ const RELOAD_INTERVAL: Duration = Duration::from_secs(1);
 const MAX_FILE: u64 = 4 << 20;
 /// The random bytes of a new token.
 const TOKEN_BYTES: usize = 32;
-/// What a line says instead of an expiry.
+/// The word in a line instead of an expiry.
 const NO_EXPIRY: &str = "-";
 
 trunkline_proto::options! {

@@ -2,11 +2,7 @@
 
 use super::{LEGACY, MODERN, connect, soon};
 use serde_json::json;
-use trunkline::{
-    ClientGroup, ProxyDefinition, ProxyOptions, RequestOptions, Server,
-    protocol::{RawJson, method},
-    transport::Target,
-};
+use trunkline::{ClientGroup, ProxyDefinition, ProxyOptions, Server, transport::Target};
 
 fn issues() -> Server {
     Server::builder("issues", "1.0.0")
@@ -76,19 +72,4 @@ async fn the_patterns_of_a_group_name_its_servers() {
     let server = Server::builder("gateway", "1.0.0").proxy(proxy).build();
     offers(&server, "one__", &["one__get_issue", "one__get_secret", "two__get_issue"]).await;
     offers(&server, "two__", &["one__get_issue", "one__get_secret", "two__get_issue"]).await;
-}
-
-/// A filter is not a way around its own names.
-#[tokio::test]
-async fn a_call_without_a_name_is_refused() {
-    let behind = issues();
-    let client = connect(&behind, LEGACY).await;
-    let server = Server::builder("gateway", "1.0.0")
-        .proxy(ProxyDefinition::new(&client).options(options(&["get_*"], &[])))
-        .build();
-    let caller = connect(&server, LEGACY).await;
-    let params = RawJson::from_value(&json!({"arguments": {}})).unwrap();
-    let options = RequestOptions::default();
-    let sent = caller.request(method::TOOLS_CALL, Some(&params), &options);
-    assert!(soon(sent).await.is_err());
 }

@@ -29,6 +29,11 @@ const CLUSTERS: &[Cluster] = &[
         &["server::session::connection", "server::session::conversation_observers"],
         "a conversation and its observers",
     ),
+    (
+        CORE,
+        &["auth::client::token_endpoint", "auth::client::tokens"],
+        "a response of the endpoint and the tokens in it",
+    ),
     (CORE, &["server::registry::mount", "server::registry::snapshot"], "a mount is a registry within a registry"),
     (
         CORE,
@@ -62,6 +67,7 @@ const CLUSTERS: &[Cluster] = &[
     (PROTO, &["protocol::schema::*"], "a schema, the checks of its parts, and its stand-in without validation"),
     (PROTO, &["protocol::uri_template::*"], "a template and the operations on its parts"),
     ("bindings-c/src", &["edge::failure", "edge::text"], "a failure and its message"),
+    ("bindings-uniffi/native", &["crate", "value", "whole_bytes"], "the macros of uniffi put their tag into the root"),
 ];
 
 /// Modules of which the children stand on floors. Calls of inherent methods are not seen, as in the

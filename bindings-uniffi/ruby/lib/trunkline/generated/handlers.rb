@@ -28,8 +28,8 @@ module Trunkline
       # the handler that only opens the URL is simpler. Returns Redirect.
       on_authorize: ["authorize", AuthorizeRequest, true],
       # Takes the user to a login page, for example by showing its URL, instead of opening the
-      # browser on this machine. The library listens for the redirect meanwhile. With the grant
-      # `device_code`, it shows the page and the code to enter there. Returns nothing.
+      # browser on this machine. The library listens for the redirect meanwhile. With a device
+      # code, it shows the page and the code to enter there. Returns nothing.
       on_open_url: ["open_url", AuthorizeRequest, false],
       # Returns the access token for a request, instead of the option `token`. Returns Token.
       on_access_token: ["access_token", TokenRequest, true],

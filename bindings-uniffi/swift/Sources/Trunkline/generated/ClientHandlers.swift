@@ -28,8 +28,8 @@ public struct ClientHandlers: Sendable {
     /// the handler that only opens the URL is simpler.
     public var onAuthorize: (@Sendable (AuthorizeRequest) async throws -> Redirect)?
     /// Takes the user to a login page, for example by showing its URL, instead of opening the
-    /// browser on this machine. The library listens for the redirect meanwhile. With the grant
-    /// `device_code`, it shows the page and the code to enter there.
+    /// browser on this machine. The library listens for the redirect meanwhile. With a device
+    /// code, it shows the page and the code to enter there.
     public var onOpenURL: (@Sendable (AuthorizeRequest) async throws -> Void)?
     /// Returns the access token for a request, instead of the option `token`.
     public var onAccessToken: (@Sendable (TokenRequest) async throws -> Token)?

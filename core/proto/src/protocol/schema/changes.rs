@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// What a change means for callers.
+/// The consequence of a change for callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ChangeClass {
     /// Only texts for people and models have changed.
@@ -29,7 +29,7 @@ impl ChangeClass {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchemaChange {
-    /// What it means for callers.
+    /// The consequence for callers.
     pub class: ChangeClass,
     /// The difference in words, such as `"name" is now required`.
     pub text: String,
@@ -184,7 +184,7 @@ fn required(schema: &Map<String, Value>) -> BTreeSet<&str> {
     schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// What a change is about: the argument, or all of them.
+/// The subject of a change: the argument, or all of them.
 fn subject(path: &str) -> String {
     if path.is_empty() { "the arguments".to_owned() } else { format!("{path:?}") }
 }

@@ -1,4 +1,4 @@
-//! What a login does, step by step, for whoever has to find out why one fails.
+//! The steps of a login, for whoever has to find out why one fails.
 
 use http::{Response, StatusCode};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What a server has sent that is no message, for the log and for errors.
+//! Lines of a server that are no messages, for the log and for errors.
 
 use crate::{printable::printable, protocol::RpcError, sync::Mutex, wire_log::Transport};
 

@@ -1,12 +1,12 @@
 //! A call of a handler: its input, its outcome, and what the handler can use while it runs.
 
 use super::{
-    Vars,
     arrival::Arrival,
     cancellation::Cancellation,
     client_request::{CancelSent, ClientRequest, ClientRequestError, PendingClientRequest, ResponseCallback},
     input::InputKind,
     outcome::Outcome,
+    vars::Vars,
 };
 use crate::{
     cause::Cause,

@@ -1,6 +1,6 @@
 //! Completions declared by a prompt or a resource template.
 
-use super::RegisterError;
+use super::register_error::RegisterError;
 use crate::server::handlers::Handler;
 use std::{collections::BTreeMap, sync::Arc};
 

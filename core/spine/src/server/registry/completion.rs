@@ -1,6 +1,6 @@
 //! Completions of prompt arguments and resource template variables.
 
-use super::RegisterError;
+use super::register_error::RegisterError;
 use crate::server::handlers::Handler;
 use serde_json::Value;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Unknown members of descriptors.
 
-use super::{RegisterError, access_options::AccessOptions};
+use super::{access_options::AccessOptions, register_error::RegisterError};
 use crate::protocol::{
     describe::{Described, Type},
     fault,

@@ -1,6 +1,6 @@
 //! Providers and middleware.
 
-use super::{RegisterError, category::Category, listed_tools::ListedTools};
+use super::{category::Category, listed_tools::ListedTools, register_error::RegisterError};
 use crate::{
     protocol::method::{self, MessageKind, Method, Sender},
     protocol::{Revision, vendor},

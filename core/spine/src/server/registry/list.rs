@@ -1,6 +1,9 @@
 //! One list of a server, in registration order, with lookup by key and paging.
 
-use super::{OnDuplicate, RegisterError, access_options::AccessOptions};
+use super::{
+    access_options::AccessOptions,
+    register_error::{OnDuplicate, RegisterError},
+};
 use crate::fast_map::FastIndexMap;
 use crate::protocol::{RawJson, Revision, RevisionFeature};
 use bytes::Bytes;

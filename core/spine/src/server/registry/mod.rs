@@ -1,5 +1,4 @@
-//! The registry: the features of a server and their registration, with its errors and its policy
-//! for names that are already in use.
+//! The registry: the features of a server and their registration.
 
 mod access_options;
 mod app;
@@ -13,6 +12,7 @@ mod list;
 mod listed_tools;
 mod mount;
 mod prompt;
+mod register_error;
 mod request_handler;
 mod resource;
 mod skill;
@@ -24,6 +24,7 @@ pub use category::Category;
 pub use completion::{CompletionDefinition, CompletionTarget};
 pub use hook::{MiddlewareDefinition, ProviderDefinition};
 pub use prompt::{PromptDefinition, PromptOptions};
+pub use register_error::{OnDuplicate, RegisterError};
 pub use request_handler::{RequestHandlerDefinition, RequestHandlerOptions};
 pub use resource::{ResourceDefinition, ResourceOptions, ResourceTemplateDefinition, ResourceTemplateOptions};
 pub use skill::{SkillDefinition, SkillFile, SkillOptions};
@@ -43,24 +44,3 @@ pub(super) use resource::{ReadInfo, RegisteredTemplate, template_setters};
 pub(super) use snapshot::{Addition, Change, Reader, Readers, Snapshot};
 pub use tool::ToolTasks;
 pub(super) use tool::{RegisteredTool, tool_setters};
-
-/// The error if a feature cannot be registered.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct RegisterError(#[doc(hidden)] pub String);
-
-impl RegisterError {
-    pub(crate) fn removed() -> Self {
-        Self("The feature is no longer registered: it was removed or replaced".into())
-    }
-}
-
-trunkline_proto::json_names! {
-    /// Policy for registering a name, URI or argument twice.
-    pub enum OnDuplicate, by default Error, non_exhaustive {
-        /// The registration fails.
-        Error = "error",
-        /// The new registration replaces the old one. Running calls continue.
-        Replace = "replace",
-    }
-}

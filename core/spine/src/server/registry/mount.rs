@@ -1,9 +1,9 @@
 //! Mounts: other servers, in this process or behind a client, whose features this server exposes.
 
 use super::{
-    RegisterError,
     category::{Category, ListSet},
     prompt::RegisteredPrompt,
+    register_error::RegisterError,
     resource::ReadInfo,
     snapshot::Snapshot,
     tool::{RegisteredTool, ToolTasks},

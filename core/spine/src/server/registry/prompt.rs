@@ -1,11 +1,11 @@
 //! Prompts and their registration.
 
 use super::{
-    RegisterError,
     access_options::{AccessOptions, definition_setters},
     completers::{Completers, check_completers, complete_setter, unknown_argument},
     descriptor_members,
     list::{Descriptor, listed},
+    register_error::RegisterError,
 };
 use crate::{
     protocol::{

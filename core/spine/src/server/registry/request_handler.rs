@@ -1,8 +1,8 @@
 //! Custom requests: methods of extensions and vendors.
 
 use super::{
-    RegisterError,
     access_options::{AccessOptions, access_setters, visible_setter},
+    register_error::RegisterError,
 };
 use crate::{
     protocol::{method::Method, schema::Schema, vendor},

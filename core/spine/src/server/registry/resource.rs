@@ -1,12 +1,12 @@
 //! Resources and resource templates, and their registration.
 
 use super::{
-    RegisterError,
     access_options::{AccessOptions, definition_setters},
     app,
     completers::{Completers, check_completers, complete_setter},
     descriptor_members,
     list::{Descriptor, listed},
+    register_error::RegisterError,
 };
 use crate::{
     protocol::{

@@ -2,7 +2,6 @@
 //! resource.
 
 use super::{
-    OnDuplicate, RegisterError,
     category::{Category, ListSet},
     completers::unknown_argument,
     completion::{CompletionDefinition, CompletionTarget},
@@ -11,6 +10,7 @@ use super::{
     listed_tools::ListedSchema,
     mount::{Offers, RegisteredMount},
     prompt::RegisteredPrompt,
+    register_error::{OnDuplicate, RegisterError},
     request_handler::RegisteredRequestHandler,
     resource::{ReadInfo, RegisteredResource, RegisteredTemplate},
     skill::{RegisteredSkill, StoredFile},

@@ -1,10 +1,10 @@
 //! Tools and their registration.
 
 use super::{
-    RegisterError,
     access_options::{AccessOptions, definition_setters},
     app, descriptor_members,
     list::{Descriptor, listed},
+    register_error::RegisterError,
 };
 use crate::{
     protocol::{

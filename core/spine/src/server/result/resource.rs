@@ -1,7 +1,7 @@
 //! Results of reading resources.
 
 use super::{
-    CacheHints,
+    cache_hints::CacheHints,
     rpc_error::{error_of, lossy, unreadable},
     writer::ResultWriter,
 };

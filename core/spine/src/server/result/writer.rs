@@ -1,8 +1,8 @@
 //! The last members of every result: its type and its server.
 
 use super::{
-    CacheHints,
     as_written::{as_written, may_be_rounded},
+    cache_hints::CacheHints,
     unknown_members::UnknownMembers,
 };
 use crate::{

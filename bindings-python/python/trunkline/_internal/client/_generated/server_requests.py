@@ -594,9 +594,9 @@ class HostHandlers:
 
     def on_open_url(self, function: _OpenUrl) -> _OpenUrl:
         """Take the user to a login page, for example by showing its URL, instead of opening the
-        browser on this machine. The library listens for the redirect meanwhile. With the
-        grant `device_code`, it shows the page and the code to enter there. Register the
-        function before connecting.
+        browser on this machine. The library listens for the redirect meanwhile. With a device
+        code, it shows the page and the code to enter there. Register the function before
+        connecting.
         """
         self._answer("open_url", function, AuthorizeRequest.from_json)
         return function

@@ -72,8 +72,8 @@ public abstract class ClientHandlers<O> extends ClientSettings<O> {
 
   /**
    * Takes the user to a login page, for example by showing its URL, instead of opening the browser
-   * on this machine. The library listens for the redirect meanwhile. With the grant {@code device_code},
-   * it shows the page and the code to enter there.
+   * on this machine. The library listens for the redirect meanwhile. With a device code, it shows
+   * the page and the code to enter there.
    */
   public O onOpenUrl(NotificationHandler<AuthorizeRequest> handler) {
     Failures.given("the handler", handler);

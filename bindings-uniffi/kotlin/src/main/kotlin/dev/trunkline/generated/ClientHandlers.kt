@@ -53,8 +53,8 @@ public abstract class ClientHandlers internal constructor() {
 
     /**
      * Takes the user to a login page, for example by showing its URL, instead of opening the
-     * browser on this machine. The library listens for the redirect meanwhile. With the grant
-     * `device_code`, it shows the page and the code to enter there.
+     * browser on this machine. The library listens for the redirect meanwhile. With a device code,
+     * it shows the page and the code to enter there.
      */
     public fun onOpenUrl(handler: suspend (AuthorizeRequest) -> Unit) {
         answer("open_url", handler)

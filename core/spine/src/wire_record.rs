@@ -1,16 +1,9 @@
-//! Observes every message and HTTP exchange, for debugging, for programs that show them, and for
-//! the check that no message has a field unknown to its revision. Off unless the runtime has one.
-//!
-//! [`observe`] passes them to the program, [`record_in`] writes them to a file, and so does the
-//! environment variable `TRUNKLINE_WIRE_LOG`, without a change of the program.
+//! Records of messages and HTTP exchanges.
 
 use crate::protocol::{
     RawJson, Revision,
     envelope::{self, Message, NoResult},
 };
-
-#[cfg(feature = "tokio")]
-pub use crate::transport::observer::{AlreadyObserved, observe, record_in};
 
 /// Receives records. It must not block for long, and must not send messages itself.
 pub trait WireLog: Send + Sync + 'static {
@@ -41,7 +34,7 @@ pub trait WireLog: Send + Sync + 'static {
     }
 }
 
-/// What a closure as an observer receives.
+/// A record, as a closure receives it.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Observed<'a> {
