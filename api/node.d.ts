@@ -79,6 +79,8 @@ interface AuthOptions_2 {
     resource: string;
     scopes?: readonly string[] | undefined;
     strictType?: boolean | undefined;
+    tokens?: readonly string[] | undefined;
+    tokensFile?: string | undefined;
 }
 
 export class AuthorizationRequiredError extends ErrorOfKind {
@@ -96,6 +98,7 @@ export class AuthorizationRequiredError extends ErrorOfKind {
 
 export interface AuthorizeRequest {
     url: string;
+    userCode?: string | undefined;
 }
 
 type Bare<N extends string> = N extends `${infer B}*` ? B : N extends `${infer B}:${string}` ? B : N;
@@ -1029,7 +1032,7 @@ export interface NotificationParams {
     taskStatus: Task;
 }
 
-export type OAuthGrant = "authorization_code" | "client_credentials" | "enterprise_managed" | "workload_identity";
+export type OAuthGrant = "authorization_code" | "device_code" | "client_credentials" | "enterprise_managed" | "workload_identity";
 
 interface OAuthOptions {
     algorithm?: string | undefined;
@@ -1058,6 +1061,8 @@ interface OAuthOptions {
     sendResource?: boolean | undefined;
     store?: string | undefined;
     token?: string | undefined;
+    tokenEndpoint?: string | undefined;
+    useIdToken?: boolean | undefined;
 }
 
 const oauthOptionsTimes: readonly ["loginTimeout", "requestTimeout"];
@@ -1072,6 +1077,7 @@ export interface Once {
 export type OnDuplicate = "error" | "replace";
 
 class OpenHandle implements HandleOwner {
+    constructor(onClosed?: (() => void) | undefined);
     close(deadlineMs?: number): Promise<void>;
     closed(error?: TrunklineError): void;
     readonly end: Promise<TrunklineError | undefined>;
@@ -1234,13 +1240,15 @@ export interface ProxiedClient {
 }
 
 export interface ProxyOptions {
+    allowTools?: readonly string[] | undefined;
+    denyTools?: readonly string[] | undefined;
     maxConnections?: number | undefined;
     prefix?: string | undefined;
     shared?: boolean | undefined;
     transparent?: boolean | undefined;
 }
 
-const proxyOptionsNames: readonly ["prefix", "maxConnections", "shared", "transparent"];
+const proxyOptionsNames: readonly ["prefix", "maxConnections", "shared", "transparent", "allowTools", "denyTools"];
 
 export interface ReadResourceResult {
     cacheScope?: CacheScope | undefined;

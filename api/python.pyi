@@ -131,6 +131,8 @@ class AuthOptions(TypedDict, total=False):
     required_scopes: Sequence[str] | None
     scopes: Sequence[str] | None
     strict_type: bool | None
+    tokens: Sequence[str] | None
+    tokens_file: str | None
 
 class AuthorizationRequiredError(TrunklineError, PermissionError):
     def __init__(self, message: str, data: Mapping[str, Any] | None = None) -> None: ...
@@ -144,11 +146,12 @@ class AuthorizationRequiredError(TrunklineError, PermissionError):
     scopes: Sequence[str] | None
 
 class AuthorizeRequest(Model):
-    def __init__(self, url: str) -> None: ...
+    def __init__(self, url: str, *, user_code: str | None = None) -> None: ...
     @classmethod
     def from_json(cls, json: Mapping[str, Any]) -> AuthorizeRequest: ...
     def to_json(self) -> dict[str, Any]: ...
     url: str
+    user_code: str | None
 
 class BlockingError(TrunklineError):
     def __init__(self, message: str) -> None: ...
@@ -1707,9 +1710,12 @@ class OAuth(TypedDict, total=False):
     send_resource: bool | None
     store: str | os.PathLike[str] | None
     token: str | None
+    token_endpoint: str | None
+    use_id_token: bool | None
 
 OAuthGrant: TypeAlias = Literal[
     "authorization_code",
+    "device_code",
     "client_credentials",
     "enterprise_managed",
     "workload_identity",
@@ -1836,6 +1842,8 @@ Provider: TypeAlias = AsyncProvider[D_co] | SyncProvider[D_co]
 class ProxiedClient(Protocol): ...
 
 class ProxyOptions(TypedDict, total=False):
+    allow_tools: Sequence[str] | None
+    deny_tools: Sequence[str] | None
     max_connections: int | None
     prefix: str | None
     shared: bool | None
