@@ -262,6 +262,8 @@ async fn a_server_that_does_not_start_is_tried_three_times_and_again_after_a_cha
 async fn the_old_server_stays_if_the_new_one_does_not_start() {
     let project = Project::new();
     let serving = Serving::start(&project, &["--keep-old"]);
+    // The file is read when the server starts, which is after the program says its URL.
+    serving.said("dev: started", 1);
     let client = connect(&*serving.url, Revision::LATEST, Changes::default()).await;
     project.put(SOURCE, "{ nonsense");
     serving.said("not restarted", 1);

@@ -4,7 +4,7 @@ use crate::{
     sync::Mutex,
     wire_log::{HttpExchange, MessageInfo, WireLog},
 };
-use std::{borrow::Cow, collections::VecDeque};
+use std::{borrow::Cow, collections::VecDeque, sync::Arc};
 
 /// In the place of a secret.
 const REMOVED: &str = "(removed)";
@@ -21,7 +21,7 @@ const PARAMETERS: [&str; 3] = ["code", "code_verifier", "key"];
 /// Passes on what it observes, without secrets.
 pub(super) struct Redacting<O> {
     observer: O,
-    secrets: Mutex<VecDeque<String>>,
+    secrets: Mutex<Arc<KnownSecrets>>,
 }
 
 impl<O: WireLog> Redacting<O> {
@@ -36,25 +36,16 @@ impl<O: WireLog> Redacting<O> {
             return;
         }
         let mut secrets = self.secrets.lock();
-        if secrets.iter().any(|known| known == secret) {
-            return;
+        if !secrets.values.iter().any(|known| known == secret) {
+            *secrets = Arc::new(secrets.with(secret));
         }
-        if secrets.len() >= MAX_SECRETS {
-            secrets.pop_front();
-        }
-        secrets.push_back(secret.to_owned());
     }
 
     /// The text without the known secrets.
     fn without_known<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let secrets = self.secrets.lock();
-        let mut text = Cow::Borrowed(text);
-        for secret in secrets.iter() {
-            if text.contains(&**secret) {
-                text = Cow::Owned(text.replace(&**secret, REMOVED));
-            }
-        }
-        text
+        // Every message of the process passes here, so the lock is not held while one is searched.
+        let secrets = Arc::clone(&self.secrets.lock());
+        secrets.removed_from(text)
     }
 
     /// The headers without the values of secret ones, which are remembered.
@@ -103,6 +94,70 @@ impl<O: WireLog> Redacting<O> {
     }
 }
 
+/// The values that are searched for.
+#[derive(Clone)]
+struct KnownSecrets {
+    values: VecDeque<String>,
+    /// A bit for each pair of bytes with which a value begins. Few places of a text have one, so
+    /// that a text is read once, however many values there are.
+    beginnings: Box<[u64]>,
+}
+
+impl Default for KnownSecrets {
+    fn default() -> Self {
+        Self { values: VecDeque::new(), beginnings: vec![0; (1 << 16) / 64].into() }
+    }
+}
+
+impl KnownSecrets {
+    /// These and one more; the oldest is forgotten if there are too many.
+    fn with(&self, secret: &str) -> Self {
+        let newest = self.values.iter().skip((self.values.len() + 1).saturating_sub(MAX_SECRETS));
+        let mut secrets = Self::default();
+        for value in newest.map(String::as_str).chain([secret]) {
+            if let [first, second, ..] = *value.as_bytes() {
+                let (word, bit) = position(first, second);
+                secrets.beginnings[word] |= bit;
+            }
+            secrets.values.push_back(value.to_owned());
+        }
+        secrets
+    }
+
+    fn removed_from<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let (mut shown, mut rest, mut at) = (String::new(), text, 0);
+        while !self.values.is_empty() {
+            let pairs = rest.as_bytes()[at..].windows(2);
+            let Some(offset) =
+                pairs.map(|pair| position(pair[0], pair[1])).position(|(word, bit)| self.beginnings[word] & bit != 0)
+            else {
+                break;
+            };
+            at += offset;
+            let found = self.values.iter().filter(|value| rest.as_bytes()[at..].starts_with(value.as_bytes()));
+            match found.map(String::len).max() {
+                Some(length) => {
+                    // A secret is ASCII, so both ends are between letters.
+                    shown.push_str(&rest[..at]);
+                    shown.push_str(REMOVED);
+                    (rest, at) = (&rest[at + length..], 0);
+                }
+                None => at += 1,
+            }
+        }
+        if rest.len() == text.len() {
+            return Cow::Borrowed(text);
+        }
+        Cow::Owned(shown + rest)
+    }
+}
+
+/// The place of a pair of bytes among the beginnings: a word and its bit.
+fn position(first: u8, second: u8) -> (usize, u64) {
+    let pair = usize::from(first) << 8 | usize::from(second);
+    (pair / 64, 1 << (pair % 64))
+}
+
 fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     NAMES.iter().any(|part| name.contains(part)) && name != "www-authenticate"
@@ -138,7 +193,7 @@ impl<O: WireLog> WireLog for Redacting<O> {
 mod tests {
     use super::*;
     use crate::wire_log::{Direction, Observed, Side, Transport};
-    use std::{sync::Arc, time::Duration};
+    use std::time::Duration;
 
     const SECRET: &str = "sec-ret.value~1/2+3=";
 
@@ -218,7 +273,26 @@ mod tests {
         observer.remember("no token, but words");
         assert_eq!(observer.without_known("short no token, but words"), "short no token, but words");
         (0..=MAX_SECRETS).for_each(|number| observer.remember(&format!("a-long-secret-{number}")));
-        assert_eq!(observer.secrets.lock().len(), MAX_SECRETS);
+        assert_eq!(observer.secrets.lock().values.len(), MAX_SECRETS);
         assert_eq!(observer.without_known("a-long-secret-1!"), "(removed)!");
+        assert_eq!(observer.without_known("a-long-secret-0!"), "a-long-secret-0!");
+    }
+
+    #[test]
+    fn all_occurrences_are_removed_and_the_longest_value_counts() {
+        let observer = Redacting::new(|_: Observed<'_>| {});
+        ["a-long-secret-", "a-long-secret-and-longer", "b-long-secret-"]
+            .into_iter()
+            .for_each(|secret| observer.remember(secret));
+        for (text, shown) in [
+            ("a-long-secret-and-longer", REMOVED.to_owned()),
+            ("aa-long-secret-a-long-secret-\u{e9}a-", format!("a{REMOVED}{REMOVED}\u{e9}a-")),
+            ("\u{e9}b-long-secret-and-longer b-long", format!("\u{e9}{REMOVED}and-longer b-long")),
+            ("a-", "a-".to_owned()),
+            ("a", "a".to_owned()),
+            ("", String::new()),
+        ] {
+            assert_eq!(observer.without_known(text), shown, "{text}");
+        }
     }
 }
