@@ -21,7 +21,7 @@ use crate::{
         envelope::{self, Beginning, Frame, FrameBounds, Message, Notification},
         method::{self, Method},
     },
-    wire_log::{Direction, MessageInfo, Side},
+    wire_log::Direction,
 };
 use bytes::Bytes;
 use std::{
@@ -161,21 +161,7 @@ impl ClientInner {
                 ClientReceived::Answered { method, .. } => Some(&**method),
                 _ => None,
             };
-            let (side, direction, transport) = (Side::Client, Direction::Received, self.transport);
-            let (client_capabilities, connection) = (declared.as_ref(), Some(self.id.0));
-            log.message(
-                &MessageInfo {
-                    side,
-                    direction,
-                    connection,
-                    transport,
-                    revision,
-                    client_capabilities,
-                    method,
-                    refused: false,
-                },
-                &copy,
-            );
+            log.message(&self.message_info(Direction::Received, revision, declared.as_ref(), method), &copy);
         }
         self.handle(received, revision, fault);
     }

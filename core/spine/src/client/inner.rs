@@ -342,23 +342,29 @@ impl ClientInner {
         self.runtime.wire_log().filter(|_| self.connector.has_sessions())
     }
 
+    /// Describes a message for the wire log.
+    pub(super) fn message_info<'i>(
+        &self,
+        direction: Direction,
+        revision: Option<Revision>,
+        client_capabilities: Option<&'i RawJson>,
+        method: Option<&'i str>,
+    ) -> MessageInfo<'i> {
+        MessageInfo {
+            side: Side::Client,
+            direction,
+            connection: Some(self.id.0),
+            transport: self.transport,
+            revision,
+            client_capabilities,
+            method,
+            refused: false,
+        }
+    }
+
     pub(super) fn log(&self, direction: Direction, revision: Option<Revision>, method: &str, text: &[u8]) {
         if let Some(log) = self.wire_log() {
-            let (side, transport, connection) = (Side::Client, self.transport, Some(self.id.0));
-            let (method, client_capabilities) = (Some(method), Some(&self.capabilities));
-            log.text(
-                &MessageInfo {
-                    side,
-                    direction,
-                    connection,
-                    transport,
-                    revision,
-                    client_capabilities,
-                    method,
-                    refused: false,
-                },
-                text,
-            );
+            log.text(&self.message_info(direction, revision, Some(&self.capabilities), Some(method)), text);
         }
     }
 }
