@@ -259,7 +259,9 @@ mod tests {
 
     #[test]
     fn deep_schemas_are_compared_without_a_deep_stack() {
-        let deep = |end: Value| (0..5_000).fold(end, |inner, _| json!({"properties": {"a": inner}}));
+        // `json!` would copy the inner schema at each level.
+        let within = |name: &str, inner| Value::Object([(name.to_owned(), inner)].into_iter().collect());
+        let deep = move |end: Value| (0..5_000).fold(end, |inner, _| within("properties", within("a", inner)));
         // Built and dropped on a thread with a stack for them.
         let work = move || {
             let (old, new) = (deep(json!({"type": "string"})), deep(json!({"type": "null"})));
