@@ -291,8 +291,13 @@ pub struct Stream {
 impl Stream {
     /// Reads until the text has arrived.
     pub async fn until(&mut self, text: &str) {
+        self.until_times(text, 1).await;
+    }
+
+    /// Reads until the text has arrived so many times.
+    pub async fn until_times(&mut self, text: &str, times: usize) {
         let found = timeout(TEST_TIMEOUT, async {
-            while !String::from_utf8_lossy(&self.received).contains(text) {
+            while String::from_utf8_lossy(&self.received).matches(text).count() < times {
                 let mut piece = vec![0; 64 << 10];
                 let length = self.socket.read(&mut piece).await.unwrap();
                 assert!(length > 0, "ended before {text:?}: {}", String::from_utf8_lossy(&self.received));
