@@ -15,7 +15,9 @@ pub(crate) const PACKAGES: [&str; 3] = ["--workspace", "--exclude", "xtask"];
 
 pub(crate) fn build(workspace: &Workspace) -> Result<()> {
     let mut cargo = cargo(workspace);
-    cargo.arg("build").args(PACKAGES);
+    // An example has the features of the tests' dependencies: without it, the tests would compile
+    // what they share with the programs once more.
+    cargo.args(["build", "--lib", "--bins", "--example", "weather"]).args(PACKAGES);
     must(cargo, BUILD_TIMEOUT).map(drop)
 }
 
