@@ -33,7 +33,8 @@ impl Given for Map<String, Value> {
 /// Reads JSON from the host; the error names missing and unknown members of `what`.
 pub(crate) fn read<T: Described + DeserializeOwned>(what: &str, json: &[u8]) -> Result<T, BridgeError> {
     let json = &*surrogates::mended(json);
-    serde_json::from_slice(json).or_else(|error| {
+    // As a string, from which all else is read as well: each source compiles the code of a type once.
+    str::from_utf8(json).map_err(serde::de::Error::custom).and_then(serde_json::from_str).or_else(|error| {
         // The type is only checked to explain an error.
         let value: Value = serde_json::from_slice(json).map_err(|unread| {
             let error = too_deep(&unread.to_string()).map_or_else(|| error.to_string(), str::to_owned);

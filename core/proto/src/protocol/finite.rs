@@ -1,6 +1,5 @@
 //! Detects numbers that JSON cannot represent: `serde_json` writes NaN and infinities as `null`.
 
-use super::located::path_text;
 use serde::{
     Serialize, Serializer,
     ser::{
@@ -8,83 +7,140 @@ use serde::{
         SerializeTupleStruct, SerializeTupleVariant,
     },
 };
-use serde_json::Error;
+use serde_json::{Error, Value};
 
-/// Checks that all numbers of a value are finite.
+/// Checks that all numbers of a value, which was written as `json`, are finite.
 ///
 /// # Errors
 /// The first number that is not finite, with its path: `$.readings[1].celsius: NaN cannot be
 /// represented in JSON`.
-pub(super) fn check(value: &(impl Serialize + ?Sized)) -> serde_json::Result<()> {
-    serde_path_to_error::serialize(value, Numbers).map_err(|error| {
-        let path = path_text(error.path());
-        let separator = if path.is_empty() || path.starts_with('[') { "" } else { "." };
-        Error::custom(format_args!("${separator}{path}: {}", error.inner()))
+pub(super) fn check(value: &(impl Serialize + ?Sized), json: &[u8]) -> serde_json::Result<()> {
+    let mut numbers = Numbers::default();
+    value.serialize(&mut numbers).map_err(|error| {
+        let mut part: Value = serde_json::from_slice(json).unwrap_or_default();
+        let mut path = String::from("$");
+        for position in numbers.positions {
+            let (step, below) = match part {
+                Value::Object(members) => {
+                    members.into_iter().nth(position).map(|(name, below)| (format!(".{name}"), below))
+                }
+                Value::Array(items) => items.into_iter().nth(position).map(|below| (format!("[{position}]"), below)),
+                _ => None,
+            }
+            .unwrap_or_default();
+            path += &step;
+            part = below;
+        }
+        Error::custom(format_args!("{path}: {error}"))
     })
 }
 
 /// A serializer that checks numbers and writes nothing.
 #[derive(Default)]
-struct Numbers;
-
-fn finite(number: f64) -> Result<(), Error> {
-    if number.is_finite() { Ok(()) } else { Err(Error::custom(format_args!("{number} cannot be represented in JSON"))) }
+struct Numbers {
+    /// The position of the current part in each object and list around it.
+    positions: Vec<usize>,
 }
 
-/// Values that contain no floating-point number, and the beginnings of those with parts.
+impl Numbers {
+    fn finite(number: f64) -> Result<(), Error> {
+        if number.is_finite() {
+            Ok(())
+        } else {
+            Err(Error::custom(format_args!("{number} cannot be represented in JSON")))
+        }
+    }
+
+    /// Begins so many objects and lists, each in the one before.
+    #[inline(never)] // In the code of each type it would be large, and only values with `null` are checked.
+    fn begin(&mut self, count: usize) -> Result<Parts<'_>, Error> {
+        let around = self.positions.len();
+        self.positions.resize(around + count, 0);
+        Ok(Parts { numbers: self, around })
+    }
+}
+
+/// The parts of an object or list.
+struct Parts<'a> {
+    numbers: &'a mut Numbers,
+    /// How many objects and lists are around it.
+    around: usize,
+}
+
+impl Parts<'_> {
+    fn part(&mut self, part: &(impl Serialize + ?Sized)) -> Result<(), Error> {
+        part.serialize(&mut *self.numbers)?;
+        self.numbers.positions.last_mut().into_iter().for_each(|position| *position += 1);
+        Ok(())
+    }
+}
+
+/// Values that contain no floating-point number.
 macro_rules! passed {
-    ($($method:ident($($ty:ty),*) -> $ok:ty;)*) => {
-        $(fn $method(self, $(_: $ty),*) -> Result<$ok, Error> {
-            Ok(Default::default())
+    ($($method:ident($($ty:ty),*);)*) => {
+        $(fn $method(self, $(_: $ty),*) -> Result<(), Error> {
+            Ok(())
         })*
     };
 }
 
-impl Serializer for Numbers {
+/// The beginnings of those with parts. A variant is the only member of an object.
+macro_rules! begun {
+    ($($method:ident($($ty:ty),*), $count:literal;)*) => {
+        $(fn $method(self, $(_: $ty),*) -> Result<Parts<'a>, Error> {
+            self.begin($count)
+        })*
+    };
+}
+
+impl<'a> Serializer for &'a mut Numbers {
     type Ok = ();
     type Error = Error;
-    type SerializeSeq = Self;
-    type SerializeTuple = Self;
-    type SerializeTupleStruct = Self;
-    type SerializeTupleVariant = Self;
-    type SerializeMap = Self;
-    type SerializeStruct = Self;
-    type SerializeStructVariant = Self;
+    type SerializeSeq = Parts<'a>;
+    type SerializeTuple = Parts<'a>;
+    type SerializeTupleStruct = Parts<'a>;
+    type SerializeTupleVariant = Parts<'a>;
+    type SerializeMap = Parts<'a>;
+    type SerializeStruct = Parts<'a>;
+    type SerializeStructVariant = Parts<'a>;
 
     fn serialize_f32(self, number: f32) -> Result<(), Error> {
-        finite(number.into())
+        Numbers::finite(number.into())
     }
 
     fn serialize_f64(self, number: f64) -> Result<(), Error> {
-        finite(number)
+        Numbers::finite(number)
     }
 
     passed! {
-        serialize_bool(bool) -> ();
-        serialize_i8(i8) -> ();
-        serialize_i16(i16) -> ();
-        serialize_i32(i32) -> ();
-        serialize_i64(i64) -> ();
-        serialize_i128(i128) -> ();
-        serialize_u8(u8) -> ();
-        serialize_u16(u16) -> ();
-        serialize_u32(u32) -> ();
-        serialize_u64(u64) -> ();
-        serialize_u128(u128) -> ();
-        serialize_char(char) -> ();
-        serialize_str(&str) -> ();
-        serialize_bytes(&[u8]) -> ();
-        serialize_none() -> ();
-        serialize_unit() -> ();
-        serialize_unit_struct(&'static str) -> ();
-        serialize_unit_variant(&'static str, u32, &'static str) -> ();
-        serialize_seq(Option<usize>) -> Self;
-        serialize_tuple(usize) -> Self;
-        serialize_tuple_struct(&'static str, usize) -> Self;
-        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self;
-        serialize_map(Option<usize>) -> Self;
-        serialize_struct(&'static str, usize) -> Self;
-        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Self;
+        serialize_bool(bool);
+        serialize_i8(i8);
+        serialize_i16(i16);
+        serialize_i32(i32);
+        serialize_i64(i64);
+        serialize_i128(i128);
+        serialize_u8(u8);
+        serialize_u16(u16);
+        serialize_u32(u32);
+        serialize_u64(u64);
+        serialize_u128(u128);
+        serialize_char(char);
+        serialize_str(&str);
+        serialize_bytes(&[u8]);
+        serialize_none();
+        serialize_unit();
+        serialize_unit_struct(&'static str);
+        serialize_unit_variant(&'static str, u32, &'static str);
+    }
+
+    begun! {
+        serialize_seq(Option<usize>), 1;
+        serialize_tuple(usize), 1;
+        serialize_tuple_struct(&'static str, usize), 1;
+        serialize_tuple_variant(&'static str, u32, &'static str, usize), 2;
+        serialize_map(Option<usize>), 1;
+        serialize_struct(&'static str, usize), 1;
+        serialize_struct_variant(&'static str, u32, &'static str, usize), 2;
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Error> {
@@ -102,25 +158,28 @@ impl Serializer for Numbers {
         _: &'static str,
         value: &T,
     ) -> Result<(), Error> {
-        value.serialize(self)
+        let mut variant = self.begin(1)?;
+        variant.part(value)?;
+        SerializeSeq::end(variant)
     }
 }
 
 macro_rules! parts {
     ($($kind:ident $method:ident($($name:ty)?) $($key:ident)?;)*) => {
-        $(impl $kind for Numbers {
+        $(impl $kind for Parts<'_> {
             type Ok = ();
             type Error = Error;
 
             fn $method<T: Serialize + ?Sized>(&mut self, $(_: $name,)? part: &T) -> Result<(), Error> {
-                part.serialize(Self)
+                self.part(part)
             }
 
-            $(fn $key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
-                key.serialize(Self)
+            $(fn $key<T: Serialize + ?Sized>(&mut self, _: &T) -> Result<(), Error> {
+                Ok(())
             })?
 
             fn end(self) -> Result<(), Error> {
+                self.numbers.positions.truncate(self.around);
                 Ok(())
             }
         })*
@@ -166,11 +225,11 @@ mod tests {
         let text = r#"{"shapes":[{"Square":{"side":null,"unit":"cm"}},{"Pair":[0.5,1.0]}],"by_name":{"a":[1,2.0]}}"#;
         assert_eq!(drawing(Shape::Pair(0.5, 1.0), 2.0).unwrap().as_str(), text);
         for (drawing, path) in [
-            (drawing(Shape::Round(f64::NAN), 1.0), "$.shapes[1]: NaN cannot be represented in JSON"),
-            (drawing(Shape::Pair(0.0, f32::INFINITY), 1.0), "$.shapes[1][1]: inf cannot be represented in JSON"),
+            (drawing(Shape::Round(f64::NAN), 1.0), "$.shapes[1].Round: NaN cannot be represented in JSON"),
+            (drawing(Shape::Pair(0.0, f32::INFINITY), 1.0), "$.shapes[1].Pair[1]: inf cannot be represented in JSON"),
             (
                 drawing(Shape::Square { side: Some(f64::NAN), unit: "m" }, 1.0),
-                "$.shapes[1].side: NaN cannot be represented in JSON",
+                "$.shapes[1].Square.side: NaN cannot be represented in JSON",
             ),
             (drawing(Shape::Round(1.0), f64::NEG_INFINITY), "$.by_name.a[1]: -inf cannot be represented in JSON"),
             (RawJson::from_value(&f64::NAN), "$: NaN cannot be represented in JSON"),

@@ -20,7 +20,7 @@ pub(super) fn integer(number: &Number) -> Option<Number> {
 /// If the value does not match the type.
 #[doc(hidden)]
 pub fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T, serde_json::Error> {
-    T::deserialize(value).or_else(|_| T::deserialize(without_fractions(value.clone())))
+    T::deserialize(value).or_else(|_| T::deserialize(&without_fractions(value.clone())))
 }
 
 /// The value with its integers in digits only.

@@ -1,21 +1,27 @@
 //! Deserializes JSON with errors that say which member is wrong.
 
-use super::serde_words::reworded;
+use super::{
+    json_scan::{behind_string, unescaped},
+    serde_words::reworded,
+};
 use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::Value;
-use serde_path_to_error::Path;
+use serde_json::{Error, Value};
 
 /// Why JSON has a different shape than a type.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LocatedError {
+pub(super) struct LocatedError {
     /// The path of the wrong value, such as `arguments[1].name`. Empty for the whole JSON.
-    pub path: String,
+    pub(super) path: String,
     /// The message of serde, without line and column.
-    pub message: String,
+    pub(super) message: String,
 }
 
 impl LocatedError {
-    pub(super) fn new(path: &Path, error: &serde_json::Error) -> Self {
+    /// Locates an error in the JSON. `again` deserializes the beginning of it, only to fail.
+    ///
+    /// The path is found after the error, by its line and column. To track it while deserializing
+    /// would compile the code of each type twice.
+    pub(super) fn new<'a>(json: &'a str, error: &Error, again: &dyn Fn(&'a str) -> Option<Error>) -> Self {
         let message = match error.to_string() {
             // serde_json reports a number in the place of an enum as a syntax error.
             words if words.starts_with("expected value") => "invalid type: this value, expected a string".to_owned(),
@@ -27,12 +33,14 @@ impl LocatedError {
             words => return Self { path: String::new(), message: words },
         };
         // Line and column are of no use to a reader who did not write the JSON.
-        let message = message.rfind(" at line ").map_or(&*message, |end| &message[..end]).to_owned();
-        Self { path: path_text(path), message }
+        Self {
+            path: path_at(&json.as_bytes()[..end(json, error, again)]),
+            message: without_position(&message).to_owned(),
+        }
     }
 
     /// Describes the error to a reader who knows JSON, but neither serde nor Rust.
-    pub fn describe(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         let Self { path, message } = self;
         if let Some(problem) = too_deep(message) {
             return problem.to_owned();
@@ -64,26 +72,82 @@ fn shortened(words: &str) -> String {
     words.chars().take(HALF).chain(['…']).chain(words.chars().skip(length - HALF)).collect()
 }
 
-/// A path without the `.` that stands for the whole value.
-pub(super) fn path_text(path: &Path) -> String {
-    if path.iter().len() == 0 { String::new() } else { path.to_string() }
+fn without_position(message: &str) -> &str {
+    message.rfind(" at line ").map_or(message, |end| &message[..end])
 }
 
-/// Deserializes JSON, and tracks the path, which takes time.
+/// Where the wrong value ends in the JSON, or begins if it is an object or a list.
+fn end<'a>(json: &'a str, error: &Error, again: &dyn Fn(&'a str) -> Option<Error>) -> usize {
+    let mut end = position(json, error);
+    // A type that refuses a value it has read gets no position: that of the object around it is
+    // behind the bracket if the value is its last one, and in a list behind the comma. Without this
+    // character the same value is refused, but an object as a whole is only incomplete.
+    while let [before @ .., b'}' | b']' | b','] = json.as_bytes()[..end].trim_ascii_end() {
+        let same = again(&json[..before.len()]).filter(|other| {
+            other.is_data() && without_position(&other.to_string()) == without_position(&error.to_string())
+        });
+        match same {
+            Some(other) => end = position(json, &other),
+            None => break,
+        }
+    }
+    end
+}
+
+/// The position of an error in bytes.
+fn position(json: &str, error: &Error) -> usize {
+    let before = error.line().saturating_sub(1);
+    let line: usize = json.split_inclusive('\n').take(before).map(str::len).sum();
+    (line + error.column()).min(json.len())
+}
+
+/// The path of the value at the end of `json`, which is the beginning of a text.
+fn path_at(json: &[u8]) -> String {
+    enum Step<'a> {
+        Index(usize),
+        /// `None` before the value of the member begins.
+        Member(Option<&'a [u8]>),
+    }
+    let (mut steps, mut string, mut rest) = (Vec::new(), json, json);
+    while let Some((byte, after)) = rest.split_first() {
+        rest = after;
+        match (byte, steps.last_mut()) {
+            (b'"', _) => {
+                rest = behind_string(after);
+                string = &after[..after.len() - rest.len()];
+            }
+            (b'[', _) => steps.push(Step::Index(0)),
+            (b'{', _) => steps.push(Step::Member(None)),
+            (b']' | b'}', _) => drop(steps.pop()),
+            (b':', Some(Step::Member(name))) => *name = string.strip_suffix(b"\""),
+            (b',', Some(Step::Index(index))) => *index += 1,
+            (b',', Some(Step::Member(name))) => *name = None,
+            _ => {}
+        }
+    }
+    let text = |step| match step {
+        Step::Index(index) => format!("[{index}]"),
+        Step::Member(name) => name.map(|name| format!(".{}", unescaped(name))).unwrap_or_default(),
+    };
+    let path: String = steps.into_iter().map(text).collect();
+    path.strip_prefix('.').unwrap_or(&path).to_owned()
+}
+
+/// Deserializes JSON.
 ///
 /// # Errors
 /// If the JSON has a different shape.
-pub fn from_slice<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, LocatedError> {
-    serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(json))
-        .map_err(|error| LocatedError::new(error.path(), error.inner()))
+pub(super) fn from_str<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, LocatedError> {
+    serde_json::from_str(json)
+        .map_err(|error| LocatedError::new(json, &error, &|json| serde_json::from_str::<T>(json).err()))
 }
 
-/// As [`from_slice`], from a value.
+/// As [`from_str`], from a value.
 ///
 /// # Errors
 /// If the value has a different shape.
-pub fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T, LocatedError> {
-    serde_path_to_error::deserialize(value).map_err(|error| LocatedError::new(error.path(), error.inner()))
+pub(super) fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T, LocatedError> {
+    from_str(&value.to_string())
 }
 
 #[cfg(test)]
@@ -101,13 +165,28 @@ mod tests {
         inner: Vec<BTreeMap<String, u8>>,
         #[serde(default)]
         pair: Option<(u8, Box<Outer>)>,
+        #[serde(default)]
+        even: BTreeMap<String, Vec<Even>>,
+    }
+
+    /// Refuses what it has read.
+    #[derive(Debug, Deserialize)]
+    #[serde(try_from = "u8")]
+    struct Even;
+
+    impl TryFrom<u8> for Even {
+        type Error = &'static str;
+
+        fn try_from(number: u8) -> Result<Self, Self::Error> {
+            number.is_multiple_of(2).then_some(Self).ok_or("odd")
+        }
     }
 
     #[test]
     fn an_unpaired_surrogate_is_named_with_its_path() {
         for escape in [r"\ud83d", r"\ud83dx", r"\ude00", r"\ud83d\n"] {
             let json = format!(r#"{{"a": [1, {{"n": "{escape}"}}]}}"#);
-            let described = from_slice::<Value>(json.as_bytes()).unwrap_err().describe();
+            let described = from_str::<Value>(&json).unwrap_err().describe();
             assert_eq!(described, r"a[1].n: a string has an escaped surrogate (\ud800 to \udfff) without its pair");
         }
     }
@@ -120,12 +199,15 @@ mod tests {
             (json!({"name": "\\\"{[,:", "inner": [{}, {"a": 1, "b": 300}]}), "inner[1].b"),
             (json!({"name": "n", "pair": [1, {"name": "m", "inner": 5}]}), "pair[1].inner"),
             (json!({"name": "n", "pair": [1, {"inner": []}]}), "pair[1]"),
+            (json!({"name": "n", "even": {"a,]": [2, 3]}}), "even.a,][1]"),
+            (json!({"name": "n", "even": {"a": [3, 2], "b": []}}), "even.a[0]"),
+            (json!({"name": "n", "pair": [1, {"name": "\u{e4}", "even": {"a": [3]}}]}), "pair[1].even.a[0]"),
             (json!({"inner": []}), ""),
             (json!(5), ""),
         ] {
             assert_eq!(from_value::<Outer>(&value).unwrap_err().path, path, "{value}");
             let pretty = format!("{value:#}");
-            let located = from_slice::<Outer>(pretty.as_bytes()).unwrap_err();
+            let located = from_str::<Outer>(&pretty).unwrap_err();
             assert_eq!(located.path, path, "{pretty}");
             assert!(!located.message.contains(" at line "), "{}", located.message);
         }

@@ -22,8 +22,7 @@ pub mod integers;
 mod json_scan;
 #[doc(hidden)]
 pub mod known_names;
-#[doc(hidden)]
-pub mod located;
+mod located;
 #[doc(hidden)]
 pub mod members;
 pub mod meta;

@@ -14,7 +14,6 @@ use serde::{
     de::{DeserializeOwned, Error, MapAccess, Visitor},
 };
 use serde_json::Value;
-use serde_path_to_error::Track;
 use std::{borrow::Cow, fmt, marker::PhantomData, time::Duration};
 
 /// A struct of options.
@@ -46,9 +45,12 @@ pub fn read<'de, T: Options, D: Deserializer<'de>>(deserializer: D) -> Result<T,
 /// # Errors
 /// As for [`read`]; the error has the path of the option.
 pub fn read_over<T: Options>(base: T, given: &Value) -> Result<T, Fault> {
-    let mut track = Track::new();
-    let options = members(base, serde_path_to_error::Deserializer::new(given, &mut track));
-    options.map_err(|error| Fault::of(Type::Model(T::OBJECT), given, LocatedError::new(&track.path(), &error)))
+    let json = given.to_string();
+    let over = |base, json| members(base, &mut serde_json::Deserializer::from_str(json));
+    over(base, &json).map_err(|error| {
+        let error = LocatedError::new(&json, &error, &|json| over(T::default(), json).err());
+        Fault::of(Type::Model(T::OBJECT), given, error)
+    })
 }
 
 fn members<'de, T: Options, D: Deserializer<'de>>(base: T, deserializer: D) -> Result<T, D::Error> {

@@ -51,7 +51,7 @@ impl RawJson {
         let text = serde_json::to_vec(value)?;
         // Such a number was written as `null`, so values without `null` need no second check.
         if memchr::memmem::find(&text, b"null").is_some() {
-            finite::check(value)?;
+            finite::check(value, &text)?;
         }
         Ok(Self(text.into()))
     }
@@ -76,14 +76,13 @@ impl RawJson {
     /// If the value has a different shape.
     pub fn parse<'a, T: Deserialize<'a>>(&'a self) -> serde_json::Result<T> {
         // Checking the encoding of the whole text at once is faster than checking each string.
-        str::from_utf8(&self.0).map_or_else(|_| serde_json::from_slice(&self.0), serde_json::from_str)
+        serde_json::from_str(self.as_str())
     }
 
     /// As [`Self::parse`], but the error says which member is wrong and what was expected there.
     #[doc(hidden)]
     pub fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, String> {
-        // Tracking the path takes time, so it is only done after an error.
-        self.parse().or_else(|_| located::from_slice(&self.0).map_err(|error| error.describe()))
+        located::from_str(self.as_str()).map_err(|error| error.describe())
     }
 
     /// The JSON as bytes.
