@@ -420,7 +420,7 @@ impl ActiveRequest {
                 }
                 let runtime = &**self.connection.runtime();
                 self.observer.in_span(|| self.core.record.end(runtime, self.method, &self.id, &result));
-                self.connection.answer(self.key, result)
+                self.connection.end_call(self.key, |id| self.respond(id, result))
             }
             Responder::Inside(_, take) => {
                 take(result);

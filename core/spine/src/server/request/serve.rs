@@ -42,12 +42,6 @@ impl ServedRequest for ActiveRequest {
         self.observer.run(serve);
     }
 
-    fn respond(&self, id: &RequestId, result: Result<RawJson, RpcError>) {
-        self.observer.answered(self.method, &result);
-        let outgoing = OutgoingMessage::response(id, result);
-        self.connection.send(&*self.reply, outgoing, (&self.info).into(), self.method);
-    }
-
     fn cancel(&self, reason: &str) {
         self.observer.cancelled();
         self.cancellation.cancel(reason);
@@ -63,6 +57,13 @@ impl ServedRequest for ActiveRequest {
 }
 
 impl ActiveRequest {
+    /// Sends the response.
+    pub(super) fn respond(&self, id: &RequestId, result: Result<RawJson, RpcError>) {
+        self.observer.answered(self.method, &result);
+        let outgoing = OutgoingMessage::response(id, result);
+        self.connection.send(&*self.reply, outgoing, (&self.info).into(), self.method);
+    }
+
     /// Serves a request that has to wait first.
     pub(super) async fn serve_later(
         self: Arc<Self>,

@@ -502,16 +502,14 @@ impl Connection {
         }
     }
 
-    /// Ends a call with its result. Returns `false` if the result is no longer needed.
-    pub(in crate::server) fn answer(self: &Arc<Self>, key: CallKey, result: Result<RawJson, RpcError>) -> bool {
-        let Some((request, counted)) = self.requests.running.lock().remove(&key) else { return false };
+    /// Ends a call, and then starts the next one. Returns `false`, without responding, if its result
+    /// is no longer needed.
+    pub(in crate::server) fn end_call(self: &Arc<Self>, key: CallKey, respond: impl FnOnce(&RequestId)) -> bool {
+        let Some((_request, counted)) = self.requests.running.lock().remove(&key) else { return false };
         drop(counted);
         self.requests.answering.fetch_add(1, Ordering::AcqRel);
         let (id, next) = self.conversation.lock().incoming.finish(key);
-        let answered = id.is_some();
-        if let Some(id) = id {
-            request.respond(&id, result);
-        }
+        let answered = id.as_ref().map(respond).is_some();
         self.requests.answering.fetch_sub(1, Ordering::AcqRel);
         self.start_next(next);
         self.wake_if_idle();

@@ -4,7 +4,7 @@ use super::{call_observer::CallObserver, outbound::Outbound, subscriptions::Open
 use crate::{
     engine::{CallKey, IncomingCall},
     fast_map::FastMap,
-    protocol::{RawJson, RequestId, RpcError},
+    protocol::{RequestId, RpcError},
     runtime::wait,
     sync::Mutex,
     telemetry::LoadShare,
@@ -19,11 +19,8 @@ use std::{
 
 /// An active request, as its conversation sees it.
 pub(in crate::server) trait ServedRequest: Send + Sync {
-    /// Serves it. Its result goes to `Connection::answer`.
+    /// Serves it, which ends with `Connection::end_call`.
     fn serve(self: Arc<Self>);
-
-    /// Sends the response.
-    fn respond(&self, id: &RequestId, result: Result<RawJson, RpcError>);
 
     /// Cancels it, without a response.
     fn cancel(&self, reason: &str);
