@@ -29,8 +29,7 @@ pub struct trunkline_client {
     pub(crate) connection: Arc<Opened>,
 }
 
-/// Connects over a transport, on the port of the server if it is in this process, on the port in
-/// the options, or on a new one.
+/// Connects over the transport that the options give.
 pub(crate) fn connect(
     options: Option<&trunkline_client_options>,
     server: Option<&trunkline_server>,
@@ -39,11 +38,23 @@ pub(crate) fn connect(
 ) -> Result<(), Failure> {
     let defaults = trunkline_client_options::default();
     let options = options.unwrap_or(&defaults);
+    // Compiled once, for all transports.
+    connect_over(options, server, transport(options), client)
+}
+
+/// Connects over a transport, on the port of the server if it is in this process, on the port in
+/// the options, or on a new one.
+fn connect_over(
+    options: &trunkline_client_options,
+    server: Option<&trunkline_server>,
+    transport: SetMembers,
+    client: Out<*mut trunkline_client>,
+) -> Result<(), Failure> {
     let port = server.map(trunkline_server::port).or(options.port.as_ref()).cloned();
     let port = port.map_or_else(|| Port::new(OptionNames::C), Ok)?;
     let wait = !options.background;
     let given = options.opening.clone().with("client", options.given.clone().0);
-    let given = given.with("transport", transport(options).0).with("wait", wait);
+    let given = given.with("transport", transport.0).with("wait", wait);
     let mut given = given.with("handlers", json!(options.handlers.lanes())).0;
     let (notification, handlers) = (options.notification.clone(), Mutex::new(options.handlers.clone()));
     let open = Arc::new(OpenHandle { notification, handlers, ..OpenHandle::default() });
