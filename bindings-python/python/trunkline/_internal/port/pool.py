@@ -14,6 +14,7 @@ from typing import Final
 from ..errors import TrunklineError
 from ..forked_locks import free_in_child
 from .events import Events
+from .turns import Turns
 
 # Idle threads end after this time, except for the last one.
 _IDLE_MS: Final = 10_000
@@ -26,7 +27,8 @@ _STALL_TIMEOUT: Final = 0.001
 class Pool:
     """A pool that grows up to `limit` while all of its threads are busy; one thread always waits
     for the next call. Beyond the number that the processors can use, the pool only grows while no
-    handler returns, by half at a time.
+    handler returns, by half at a time. Callers whose access tokens were verified take turns, and an
+    eighth of the threads is left to callers who have none running.
     """
 
     def __init__(self, port: Events, limit: int | None) -> None:
@@ -35,6 +37,7 @@ class Pool:
         self._native = port.native
         self.limit: int = limit or _MAX_THREADS
         self._enough = min(self.limit, 32, (os.cpu_count() or 1) + 4)
+        self._turns = Turns(port.native, self.limit)
         self._taken = 0
         self._has_reserve = False
         self._lock = threading.Lock()
@@ -120,25 +123,31 @@ class Pool:
         that nothing of the last call, whose `ctx` holds the port, stays alive while the thread
         waits.
         """
-        events = self._native.drain("pool", 1, _IDLE_MS)
         with self._lock:
-            if events:
+            is_ready, batch_size = self._turns.is_ready(), self._turns.batch_size()
+        events = self._native.drain("pool", batch_size, 0 if is_ready else _IDLE_MS)
+        with self._lock:
+            call = self._turns.take(this, events)
+            if call:
                 self._taken += 1
                 self._waiting.discard(this)
                 if not self._waiting and not self._stopping:
                     with suppress(RuntimeError):  # the system cannot start another thread: this one returns
                         self._grow()
-            elif len(self._waiting) > 1:
+            elif not events and not is_ready and len(self._waiting) > 1:
                 # Leave now, so that the next thread to check doesn't count this one as waiting.
                 self._leave(this)
                 return False
-        for _, ticket, handle, _, name, body, cause, cause_port in events:
+        if call:
+            _, ticket, handle, _, name, body, cause, cause_port = call
             self._answer(ticket, handle, name, body, cause, cause_port)
-        with self._lock:
-            self._waiting.add(this)
+            with self._lock:
+                self._turns.end(this)
+                self._waiting.add(this)
         return True
 
     def _leave(self, this: threading.Thread) -> None:
+        self._turns.end(this)
         self._waiting.discard(this)
         self._threads.discard(this)
 
