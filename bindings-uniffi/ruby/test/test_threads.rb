@@ -127,7 +127,7 @@ class TestThreads < TrunklineTest
       def cancelled(_) = is_over
       def fail(*) = true
     end
-    pool = Struct.new(:size) { def run(_) = yield }.new
+    pool = Struct.new(:size) { def run(_, **) = yield }.new
     callable = Trunkline::Callable.new(run: ->(*) { raise "late" }, where: "the handler")
     logged do |records|
       counts = [true, false].map do |is_over|
@@ -228,6 +228,16 @@ class TestThreads < TrunklineTest
     # Idle threads run later jobs.
     flood(pool, :bob, 2, started, go)
     taken(started, 2)
+  end
+
+  def test_jobs_that_are_over_before_their_turn_are_forgotten
+    pool = Trunkline::Pool.new(16)
+    started, go = Thread::Queue.new, Thread::Queue.new
+    flood(pool, :alice, 14, started, go)
+    taken(started, 14)
+    20_000.times { pool.run(-> { :alice }, over: -> { true }) { started << :late } }
+    assert_operator pool.instance_variable_get(:@jobs).each_value.sum(&:length), :<, 2000
+    14.times { go << true }
   end
 
   def test_callers_without_a_token_may_use_all_threads

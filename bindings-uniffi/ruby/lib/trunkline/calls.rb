@@ -57,7 +57,7 @@ module Trunkline
       handler = -> { timed(callable) { run(ticket, callable, body, context) } }
       return here(callable, handler) if may_return_handler && callable.short && @pool.enter(find)
 
-      @pool.run(find, &handler)
+      @pool.run(find, over: -> { context.cancelled? }, &handler)
       nil
     rescue ThreadError => e
       finish(ticket)

@@ -20,9 +20,12 @@ module Trunkline
     # One thread of this many is left to callers who have none.
     RESERVED_SHARE = 8
 
+    # Jobs that are over are removed each time as many as that were added.
+    MIN_PURGE = 512
+
     # `find` returns the caller, or nothing if there is none to tell apart. It is only asked when threads
-    # become scarce.
-    Job = Struct.new(:work, :find) do
+    # become scarce. `over` says whether the job need not run any more.
+    Job = Struct.new(:work, :find, :over) do
       def caller
         return @caller if defined?(@caller)
 
@@ -31,7 +34,7 @@ module Trunkline
     end
     # The key of jobs whose caller was not asked for.
     UNKNOWN_CALLER = Object.new
-    private_constant :MAX_IDLE, :RESERVED_SHARE, :Job, :UNKNOWN_CALLER
+    private_constant :MAX_IDLE, :RESERVED_SHARE, :MIN_PURGE, :Job, :UNKNOWN_CALLER
 
     def initialize(limit)
       @limit = limit
@@ -41,6 +44,7 @@ module Trunkline
       # The jobs that wait, by their caller, in the order of turns.
       @jobs = {}
       @count = 0
+      @added = 0
       # The threads that do not wait for the core, and their jobs. A timeout in a handler could leave a
       # mere count wrong.
       @running = {}
@@ -48,12 +52,14 @@ module Trunkline
     end
 
     # Runs a block on one of the threads.
-    def run(find = nil, &work)
+    def run(find = nil, over: nil, &work)
       @lock.synchronize do
-        job = Job.new(work, find)
+        purge if @added >= MIN_PURGE
+        job = Job.new(work, find, over)
         key = @running.length - @idle + @count < @shared ? UNKNOWN_CALLER : job.caller
         (@jobs[key] ||= []) << job
         @count += 1
+        @added += 1
         wake { withdraw(key, job) }
       end
     end
@@ -90,6 +96,15 @@ module Trunkline
     end
 
     private
+
+    # Otherwise a caller could add any number of jobs by cancelling those that wait for its turn.
+    def purge
+      @jobs.each_value { |jobs| jobs.reject! { |job| job.over&.call } }
+      @jobs.reject! { |_, jobs| jobs.empty? }
+      @count = @jobs.each_value.sum(&:length)
+      # Each job is looked at a few times at most.
+      @added = -@count
+    end
 
     # Lets a thread take a job that waits, if one may run. The block removes the one that was added.
     def wake(&remove)
