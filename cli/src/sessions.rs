@@ -17,7 +17,7 @@ pub(crate) struct Session {
     /// With its mark.
     pub(crate) name: String,
     pub(crate) socket: PathBuf,
-    /// The output of the bridge. Locked while it runs.
+    /// The output of the bridge, which has it locked while it runs.
     pub(crate) log: PathBuf,
 }
 
@@ -41,7 +41,7 @@ impl Session {
     }
 
     pub(crate) fn is_open(&self) -> bool {
-        self.socket.exists()
+        answers(&self.socket)
     }
 
     /// The failure if it is not open.
@@ -60,12 +60,24 @@ pub(crate) fn open() -> Vec<String> {
     let entries = folder().ok().and_then(|folder| fs::read_dir(folder).ok());
     let name = |entry: io::Result<fs::DirEntry>| {
         let path = entry.ok()?.path();
-        let stem = path.file_stem().filter(|_| path.extension().is_some_and(|kind| kind == SOCKET))?;
+        let is_open = path.extension().is_some_and(|kind| kind == SOCKET) && answers(&path);
+        let stem = path.file_stem().filter(|_| is_open)?;
         Some(format!("{MARK}{}", stem.to_str()?))
     };
     let mut names: Vec<String> = entries.into_iter().flatten().filter_map(name).collect();
     names.sort_unstable();
     names
+}
+
+/// Returns whether a bridge listens: one that was killed leaves its socket.
+#[cfg(unix)]
+fn answers(socket: &Path) -> bool {
+    std::os::unix::net::UnixStream::connect(socket).is_ok()
+}
+
+#[cfg(not(unix))]
+fn answers(_: &Path) -> bool {
+    false
 }
 
 /// Where the sockets are: a folder that only this user can read.

@@ -130,6 +130,8 @@ mod background {
             return Err(Failure::usage(format!("the session {} is open already", session.name))
                 .hint(format!("trunkline close {}", session.name)));
         }
+        // The lock is ours, so its bridge was killed.
+        remove_socket(session)?;
         let _ = log.set_len(0);
         let mut command = Command::new(program()?);
         command.args(words(session, bridge)).stdin(Stdio::null()).stdout(Stdio::null());
@@ -207,12 +209,7 @@ mod background {
 
     /// Ends a session: its bridge ends when its socket is gone.
     pub(super) async fn end(session: &Session) -> Result<(), Failure> {
-        match fs::remove_file(&session.socket) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(Failure::usage(format!("{} cannot be removed: {error}", session.socket.display())));
-            }
-            _ => {}
-        }
+        remove_socket(session)?;
         let deadline = Instant::now() + END;
         let Ok(log) = File::open(&session.log) else { return Ok(()) };
         while matches!(log.try_lock(), Err(TryLockError::WouldBlock)) {
@@ -221,8 +218,17 @@ mod background {
             }
             sleep(POLL).await;
         }
-        let _ = fs::remove_file(&session.log);
+        // The log stays: another command may be about to lock it.
         Ok(())
+    }
+
+    fn remove_socket(session: &Session) -> Result<(), Failure> {
+        match fs::remove_file(&session.socket) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(Failure::usage(format!("{} cannot be removed: {error}", session.socket.display())))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::{
     program::{DEADLINE, Folder, Ran, command, ran},
     roles::{Role, runs, until},
 };
-use std::{os::unix::fs::PermissionsExt, time::Instant};
+use std::{os::unix::fs::PermissionsExt, process::Command, time::Instant};
 
 /// A home with sessions, which are closed with it.
 struct Home(Folder);
@@ -73,6 +73,28 @@ fn a_session_that_is_not_used_ends() {
     until(|| !runs(&pid));
     assert!(began.elapsed() < DEADLINE);
     until(|| home.run(&["call", "@one", "pid"]).code == Some(2));
+}
+
+#[test]
+fn a_session_whose_bridge_was_killed_is_not_open_and_can_be_opened_again() {
+    let home = Home::new();
+    home.connect(&[], "@one").done();
+    home.connect(&[], "@two").done();
+    let pid = home.pid("@one");
+    let bridge = Command::new("ps").args(["-o", "ppid=", "-p", &pid]).output().unwrap().stdout;
+    let bridge = String::from_utf8(bridge).unwrap().trim().to_owned();
+    assert!(Command::new("kill").args(["-9", &bridge]).status().unwrap().success());
+    until(|| !runs(&bridge));
+    assert!(home.0.path.join("run/trunkline/one.sock").exists());
+    for words in [&["list", "@one"][..], &["call", "@one", "pid"], &["close", "@one"]] {
+        let said = home.run(words);
+        assert!(said.failed(2).contains("@one is not open"), "{words:?}: {said:?}");
+        assert!(said.stderr.contains("open sessions: @two;"), "{said:?}");
+    }
+    home.connect(&[], "@one").done();
+    assert_ne!(home.pid("@one"), pid);
+    home.run(&["close", "@one"]).done();
+    until(|| !runs(&pid));
 }
 
 #[test]
