@@ -12,6 +12,7 @@ mod negotiation;
 mod odd_answers;
 mod odd_requests;
 mod operations;
+mod pings;
 mod processes;
 mod reconnecting;
 mod requests;

@@ -35,6 +35,8 @@ pub struct Routes {
     below: bool,
     /// True if health checks are answered.
     probes: bool,
+    /// More paths of checks whether the process is alive.
+    liveness: Vec<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -56,12 +58,17 @@ impl Routes {
             let shared = stream == endpoint;
             SsePaths { messages: if shared { endpoint.clone() } else { normal(messages) }, stream, shared }
         });
-        Self { endpoint: (!mounted).then_some(endpoint), sse, below: mounted, probes: false }
+        Self { endpoint: (!mounted).then_some(endpoint), sse, below: mounted, probes: false, liveness: Vec::new() }
     }
 
     /// Enables or disables health checks.
     pub fn with_probes(self, probes: bool) -> Self {
         Self { probes, ..self }
+    }
+
+    /// Adds paths at which to check whether the process is alive.
+    pub fn with_liveness(self, paths: &[String]) -> Self {
+        Self { liveness: paths.iter().map(|path| normal(path)).collect(), ..self }
     }
 
     /// Marks the paths as nested in a router that strips their beginning.
@@ -98,9 +105,11 @@ impl Routes {
     /// The health check at a path. It takes precedence over other routes with the same path. A
     /// router that has matched the path of the endpoint answers health checks itself.
     pub fn probe(&self, path: &str) -> Option<HealthProbe> {
+        self.endpoint.as_ref()?;
         let path = path.strip_suffix('/').unwrap_or(path);
-        let found = PROBES.iter().find(|(known, _)| self.probes && self.endpoint.is_some() && *known == path);
-        found.map(|(_, probe)| *probe)
+        let found = PROBES.iter().find(|(known, _)| self.probes && *known == path);
+        let is_more = || self.liveness.iter().any(|known| is_same(path, known));
+        found.map(|(_, probe)| *probe).or_else(|| is_more().then_some(HealthProbe::Liveness))
     }
 
     /// The path of the endpoint, unless a router has matched it.
@@ -243,6 +252,13 @@ mod tests {
         }
         assert_eq!(routes("/mcp", true).probe("/healthz"), None);
         assert_eq!(Routes::new("/mcp", SSE, false).probe("/healthz"), None);
+        let more = ["/health".to_owned(), "live/".to_owned()];
+        let routes = |mounted| Routes::new("/mcp", SSE, mounted).with_liveness(&more);
+        for path in ["/health", "/health/", "/live"] {
+            assert_eq!(routes(false).probe(path), Some(HealthProbe::Liveness), "{path}");
+            assert_eq!(routes(true).probe(path), None, "{path}");
+        }
+        assert_eq!(routes(false).probe("/healthz"), None);
     }
 
     #[test]

@@ -179,6 +179,12 @@ impl AuthOptionError {
         Self { option, problem: problem.into() }
     }
 
+    /// The JSON name of the option.
+    #[doc(hidden)]
+    pub fn option(&self) -> &str {
+        self.option
+    }
+
     /// The fault of the option, without its name.
     #[doc(hidden)]
     pub fn problem(&self) -> &str {

@@ -55,6 +55,13 @@ async fn probes_are_answered_by_a_status_where_they_are_asked_for() {
 }
 
 #[tokio::test]
+async fn more_paths_are_those_of_the_program() {
+    let options = HttpOptions::default().with_health_paths(["/health".to_owned()]);
+    let fixture = Fixture::with(options, ServerOptions::default()).await;
+    assert_eq!((fixture.probe("/health").await, fixture.probe("/healthz").await.0), (passed(), 404));
+}
+
+#[tokio::test]
 async fn a_server_that_closes_is_alive_and_not_ready_until_its_calls_have_ended() {
     let fixture = probed(ServerOptions::default()).await;
     let gate = Gate::add(&fixture.server);

@@ -2,6 +2,7 @@
 
 mod discovery;
 mod grants;
+mod imported_logins;
 mod logins;
 mod scopes;
 mod tokens;

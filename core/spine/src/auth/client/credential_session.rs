@@ -4,6 +4,7 @@ use super::{
     auth_network::{NetworkAccess, NetworkContext},
     discovery::{self, Discovered},
     grants,
+    imported_login::ImportedLogin,
     login_turn::LoginTurn,
     proofs::Proofs,
     registration,
@@ -162,7 +163,8 @@ impl CredentialSession {
     pub(super) async fn logout(self: &Arc<Self>, request: &OutgoingRequest) -> Result<(), AuthError> {
         let settings = &self.settings;
         let _turn = self.turns.take().await;
-        let last: Option<LastIssuer> = token_store::read(&*settings.store, &LastIssuer::key(&request.url)).await?;
+        let last: Option<LastIssuer> =
+            token_store::read(&*settings.store, &LastIssuer::key(settings, &request.url)).await?;
         let (current, found) = {
             let state = self.state.lock();
             (state.tokens.clone(), state.found.clone())
@@ -181,7 +183,7 @@ impl CredentialSession {
             }
             settings.store.remove(&key).await?;
         }
-        settings.store.remove(&LastIssuer::key(&request.url)).await?;
+        settings.store.remove(&LastIssuer::key(settings, &request.url)).await?;
         let issuers = names.map(|(issuer, _)| issuer).or(found.map(|found| found.server.issuer));
         if let Some(issuer) = issuers.or(settings.options.issuer.clone()) {
             registration::forget_own(settings, &issuer).await?;
@@ -349,13 +351,22 @@ impl CredentialSession {
             Some(found) => found,
             None => {
                 let (metadata_url, issuer) = (demand.resource_metadata.as_deref(), self.known_issuer(request).await?);
-                discovery::discover(&network, &request.url, metadata_url, issuer.as_deref(), settings.needed()).await?
+                let found =
+                    discovery::discover(&network, &request.url, metadata_url, issuer.as_deref(), settings.needed());
+                settings.named(found.await?)
             }
         };
         self.state.lock().found = Some(found.clone());
         let now = request.runtime.unix_time().as_secs();
         let tokens = self.state.lock().tokens.clone();
-        let tokens = tokens.filter(|tokens| tokens.issuer == found.server.issuer && tokens.resource == found.resource);
+        let mut tokens =
+            tokens.filter(|tokens| tokens.issuer == found.server.issuer && tokens.resource == found.resource);
+        if tokens.is_none() && !steps_up {
+            tokens = self.import(request, &found, access).await?;
+            if tokens.as_ref().is_some_and(|tokens| !tokens.ends_soon(now)) {
+                return Ok(true);
+            }
+        }
         if steps_up {
             self.check_step_up(refusal.round, &demand.scopes, tokens.as_ref(), now)?;
         }
@@ -384,6 +395,31 @@ impl CredentialSession {
             self.state.lock().in_vain.clear();
         }
         Ok(true)
+    }
+
+    /// Takes over the login of another program, unless that was done before.
+    async fn import(
+        &self,
+        request: &OutgoingRequest,
+        found: &Discovered,
+        access: NetworkAccess,
+    ) -> Result<Option<Tokens>, AuthError> {
+        let settings = &self.settings;
+        let Some(login) = ImportedLogin::of(&settings.options, found) else { return Ok(None) };
+        let key = login.key();
+        // Of several processes, one takes it over, and the others find its tokens.
+        let _lock = settings.store.lock(&key).await?;
+        if settings.store.get(&key).await?.is_none() {
+            let tokens = login.tokens(found, access)?;
+            registration::keep_imported(settings, &tokens).await?;
+            stored_tokens::write_of_server(settings, &request.url, &tokens).await?;
+            settings.store.set(&key, "true").await?;
+        }
+        let tokens = stored_tokens::read(settings, &found.server.issuer, &found.resource).await?;
+        if tokens.is_some() {
+            self.set(tokens.clone())?;
+        }
+        Ok(tokens)
     }
 
     /// Obtains tokens, unless another process that shares the store has asked the user meanwhile.
@@ -417,11 +453,9 @@ impl CredentialSession {
     ) -> Result<(), AuthError> {
         let settings = &self.settings;
         let tokens = self.granted(parts, found, demand, earlier).await?;
-        let last = LastIssuer { issuer: tokens.issuer.clone(), resource: tokens.resource.clone() };
         // If the store fails, the user need not log in again for the next request.
         self.set(Some(tokens.clone()))?;
-        stored_tokens::write(settings, &tokens).await?;
-        token_store::write(&*settings.store, &LastIssuer::key(&request.url), &last).await
+        stored_tokens::write_of_server(settings, &request.url, &tokens).await
     }
 
     /// AUC-45: scopes that were just requested and did not help are not requested again.
@@ -514,7 +548,8 @@ impl CredentialSession {
         if settings.options.issuer.is_some() {
             return Ok(settings.options.issuer.clone());
         }
-        let last: Option<LastIssuer> = token_store::read(&*settings.store, &LastIssuer::key(&request.url)).await?;
+        let last: Option<LastIssuer> =
+            token_store::read(&*settings.store, &LastIssuer::key(settings, &request.url)).await?;
         Ok(last.map(|last| last.issuer))
     }
 

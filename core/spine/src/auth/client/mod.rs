@@ -18,6 +18,7 @@ mod discovery;
 mod exchange;
 mod grants;
 mod id_jag;
+mod imported_login;
 mod login_turn;
 mod oauth;
 mod oauth_options;

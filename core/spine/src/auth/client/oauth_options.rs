@@ -16,7 +16,7 @@ use crate::{
     store::{StoreUrl, redacted},
 };
 use serde::{Deserialize, Deserializer, de::Error};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc, time::Duration};
 use url::Url;
 
@@ -53,8 +53,11 @@ trunkline_proto::options! {
         /// authorization servers, such as Microsoft Entra ID, refuse it next to their own scopes.
         /// Turning it off needs `issuer`.
         send_resource: bool => "sendResource" = true,
+        /// The `resource` parameter, if the authorization server knows the server by another URI than
+        /// the metadata of the server does. Credentials are kept for each such URI.
+        @some(String) resource: Option<String> => "resource" = None,
         /// The token endpoint, if the metadata of the authorization server is missing or names one
-        /// that cannot be reached. It needs `issuer`.
+        /// that cannot be reached. It needs `issuer`, unless the client acts on its own behalf.
         @some(String) token_endpoint: Option<String> => "tokenEndpoint" = None,
         /// Send the ID token (OpenID Connect Core section 2) to the server instead of the access
         /// token, as some gateways require. The client requests the scope `openid`.
@@ -94,6 +97,16 @@ trunkline_proto::options! {
         /// free port, or the one it registered itself with. If the program receives redirects
         /// itself, the function `authorize` returns them.
         @some(String) redirect_uri: Option<String> => "redirectUri" = None,
+        /// The page to which the browser goes after a login on this machine, such as one of the
+        /// program: an https URL, or one on this machine. By default, a note that the page can be
+        /// closed.
+        @some(String) success_url: Option<String> => "successUrl" = None,
+        /// A login that another program has kept, to take over without asking the user: `client_id`
+        /// with the other members of a registration (RFC 7591 section 3.2.1), and `access_token`
+        /// with those of a token response (RFC 6749 section 5.1), where `expires_at` is a Unix
+        /// timestamp in seconds. It is used once, for an authorization server that is its `issuer`,
+        /// if it has one, and only if the store has no tokens.
+        imported_login: Map<String, Value> => "importedLogin" = Map::new(),
         /// User interaction: the browser on this machine, a function that opens URLs instead
         /// ([`UrlOpener`]), or a handler with its own redirect URI.
         @into handler: LoginHandler = LoginHandler::Browser,
@@ -251,6 +264,10 @@ impl OAuthOptions {
             }
         }
         for (name, others) in DEPENDENT_OPTIONS {
+            // A client with a secret sends it to this endpoint only, whatever the server names.
+            if grant == OAuthGrant::ClientCredentials && *name == "tokenEndpoint" {
+                continue;
+            }
             if is_given(name) && !others.iter().any(is_given) {
                 return Err(AuthOptionError::new(name, format!("needs {}", in_words(others))));
             }
@@ -263,6 +280,9 @@ impl OAuthOptions {
         }
         if let (LoginHandler::Custom(_), Some(_)) = (&self.handler, &self.redirect_uri) {
             return Err(AuthOptionError::new("redirectUri", "cannot be set: the handler has its own"));
+        }
+        if let (LoginHandler::Custom(_), Some(_)) = (&self.handler, &self.success_url) {
+            return Err(AuthOptionError::new("successUrl", "cannot be set: the handler answers the browser"));
         }
         self.check_values()
     }
@@ -307,6 +327,7 @@ impl OAuthOptions {
             ("tokenEndpoint", &self.token_endpoint),
             // AUC-35
             ("redirectUri", &self.redirect_uri),
+            ("successUrl", &self.success_url),
         ];
         for (name, url) in urls {
             if let Some(url) = url {
@@ -317,6 +338,13 @@ impl OAuthOptions {
         if let Some(url) = self.client_metadata_url.as_deref().filter(|url| !is_document(url)) {
             let problem = format!("{url:?} cannot be a client id: it must be an https URL with a path");
             return Err(AuthOptionError::new("clientMetadataUrl", problem));
+        }
+        if let Some(resource) = self.resource.as_deref().filter(|resource| !is_resource(resource)) {
+            let problem = format!("{resource:?} is not an absolute URI without a fragment (RFC 8707 section 2)");
+            return Err(AuthOptionError::new("resource", problem));
+        }
+        if self.resource.is_some() && !self.send_resource {
+            return Err(AuthOptionError::new("resource", "cannot be combined with `sendResource`: false"));
         }
         if let Some(scope) = self.scopes.iter().find(|scope| !is_scope(scope)) {
             let problem = format!("has {scope:?}, which is not a scope (RFC 6749 section 3.3)");
@@ -377,13 +405,20 @@ fn is_document(url: &str) -> bool {
     })
 }
 
+fn is_resource(uri: &str) -> bool {
+    Url::parse(uri).is_ok_and(|uri| uri.fragment().is_none())
+}
+
 /// Options that apply only to some grants.
 const GRANT_OPTIONS: &[(&[&str], &[OAuthGrant])] = {
     use OAuthGrant::{AuthorizationCode, ClientCredentials, DeviceCode, EnterpriseManaged, WorkloadIdentity};
     &[
-        (&["clientName", "handler", "loginTimeoutMs", "offlineAccess", "useIdToken"], &[AuthorizationCode, DeviceCode]),
-        (&["redirectUri", "assumePkce", "authorizationParameters"], &[AuthorizationCode]),
-        (&["sendResource", "tokenEndpoint"], &[AuthorizationCode, DeviceCode, ClientCredentials]),
+        (
+            &["clientName", "handler", "loginTimeoutMs", "offlineAccess", "useIdToken", "importedLogin"],
+            &[AuthorizationCode, DeviceCode],
+        ),
+        (&["redirectUri", "assumePkce", "authorizationParameters", "successUrl"], &[AuthorizationCode]),
+        (&["resource", "sendResource", "tokenEndpoint"], &[AuthorizationCode, DeviceCode, ClientCredentials]),
         (
             &["clientId", "clientSecret", "clientMetadataUrl", "privateKey", "algorithm", "keyId"],
             &[AuthorizationCode, DeviceCode, ClientCredentials, EnterpriseManaged],
@@ -453,6 +488,9 @@ mod tests {
             json!({"clientMetadataUrl": "https://a.example/c.json", "privateKey": "k", "keyId": "i", "algorithm": "EdDSA"}),
             json!({"grant": "client_credentials", "clientId": "a", "privateKey": "k", "issuer": "https://a.example"}),
             json!({"grant": "client_credentials", "clientMetadataUrl": "https://a.example/c.json", "privateKey": "k"}),
+            json!({"grant": "client_credentials", "clientId": "a", "clientSecret": "b", "tokenEndpoint": "https://a.example/t"}),
+            json!({"resource": "urn:notes", "successUrl": "http://localhost:1/done"}),
+            json!({"importedLogin": {"client_id": "c", "access_token": "t"}}),
             json!({"store": "sqlite:tokens.db"}),
             json!({"store": "rediss://:secret@h/1?namespace=a"}),
             json!({"grant": "workload_identity", "assertion": "j", "dpop": true, "store": "/x", "scopes": ["a"]}),
@@ -482,6 +520,7 @@ mod tests {
                 "dpop" | "offlineAccess" | "assumePkce" | "useIdToken" => json!(true),
                 "sendResource" => json!(false),
                 "authorizationParameters" => json!({"access_type": "offline"}),
+                "importedLogin" => json!({"client_id": "c"}),
                 "loginTimeoutMs" | "requestTimeoutMs" => json!(1),
                 _ => json!("https://a.example/x"),
             };
@@ -523,6 +562,12 @@ mod tests {
                 "auth.redirectUri is for the grant authorization_code, but",
             ),
             (json!({"grant": "client_credentials", "useIdToken": true}), "auth.useIdToken is for the grant"),
+            (json!({"grant": "device_code", "successUrl": "https://a.example"}), "auth.successUrl is for the grant"),
+            (json!({"grant": "client_credentials", "importedLogin": {"a": 1}}), "auth.importedLogin is for the grant"),
+            (
+                json!({"clientId": "a", "issuer": "https://a.example", "sendResource": false, "resource": "https://b.example"}),
+                "auth.resource cannot be combined with `sendResource`",
+            ),
             (json!({"useIdToken": true, "dpop": true}), "auth.useIdToken cannot be combined with `dpop`"),
             (
                 json!({"grant": "workload_identity", "assertion": "a", "sendResource": false}),
@@ -549,6 +594,9 @@ mod tests {
                 json!({"clientMetadataUrl": "https://a.example"}),
                 "auth.clientMetadataUrl \"https://a.example\" cannot be",
             ),
+            (json!({"successUrl": "http://a.example/x"}), "auth.successUrl cannot be used"),
+            (json!({"resource": "notes"}), "auth.resource \"notes\" is not an absolute URI"),
+            (json!({"resource": "https://a.example/#b"}), "auth.resource \"https://a.example/#b\" is not"),
             (json!({"scopes": ["a b"]}), "auth.scopes has \"a b\""),
             (json!({"loginTimeoutMs": 0}), "auth.loginTimeoutMs must be more than 0"),
             (json!({"loginTimeoutMs": 900_001}), "auth.loginTimeoutMs must be at most 15 min"),

@@ -91,6 +91,15 @@ pub(super) async fn kept(parts: &Parts, server: &ServerMetadata) -> Result<Optio
     Ok(kept.filter(|kept| kept.is_usable(parts.network.now())))
 }
 
+/// Keeps the registration of another program's client, unless this client has one.
+pub(super) async fn keep_imported(settings: &Settings, tokens: &Tokens) -> Result<(), AuthError> {
+    let (Some(client), None) = (&tokens.registration, &settings.options.client_id) else { return Ok(()) };
+    match settings.store.get(&key(&tokens.issuer)).await? {
+        Some(_) => Ok(()),
+        None => token_store::write(&*settings.store, &key(&tokens.issuer), client).await,
+    }
+}
+
 /// Removes a dynamic registration that the server may no longer know, unless a new one has replaced
 /// it.
 pub(super) async fn forget(settings: &Settings, issuer: &str, client: &ClientRegistration) -> Result<(), AuthError> {

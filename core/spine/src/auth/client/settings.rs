@@ -4,7 +4,7 @@ use super::{
     AssertionRequest, AuthNetwork, AuthorizationHandler, CredentialStore, IdentityTokenRequest, LoginHandler,
     MemoryStore, OAuthGrant, OAuthOptions, TokenStore,
     client_identity::{AuthMethod, ClientRegistration},
-    discovery::Needed,
+    discovery::{Discovered, Needed},
     signing::SigningKey,
     token_source::TokenSource,
 };
@@ -66,6 +66,12 @@ impl Settings {
     /// The parameter `resource` of a request; empty if none is sent.
     pub(super) fn resource_parameter<'a>(&self, resource: &'a str) -> &'a str {
         if self.options.send_resource { resource } else { "" }
+    }
+
+    /// The result of discovery, with the resource that the program names.
+    pub(super) fn named(&self, found: Discovered) -> Discovered {
+        let resource = self.options.resource.clone().unwrap_or(found.resource);
+        Discovered { resource, ..found }
     }
 
     /// The authorization server metadata that the grant needs.

@@ -31,7 +31,7 @@ pub(super) async fn read(settings: &Settings, issuer: &str, resource: &str) -> R
 
 /// The stored tokens for the MCP server at this URL.
 pub(super) async fn of_server(settings: &Settings, url: &str) -> Result<Option<Tokens>, AuthError> {
-    let last: Option<LastIssuer> = token_store::read(&*settings.store, &LastIssuer::key(url)).await?;
+    let last: Option<LastIssuer> = token_store::read(&*settings.store, &LastIssuer::key(settings, url)).await?;
     match last {
         Some(last) => read(settings, &last.issuer, &last.resource).await,
         None => Ok(None),
@@ -52,4 +52,11 @@ pub(super) async fn remove(settings: &Settings, void: &Tokens) -> Result<Option<
     }
     settings.store.remove(&key).await?;
     Ok(None)
+}
+
+/// Writes the tokens for the MCP server at this URL.
+pub(super) async fn write_of_server(settings: &Settings, url: &str, tokens: &Tokens) -> Result<(), AuthError> {
+    write(settings, tokens).await?;
+    let last = LastIssuer { issuer: tokens.issuer.clone(), resource: tokens.resource.clone() };
+    token_store::write(&*settings.store, &LastIssuer::key(settings, url), &last).await
 }

@@ -3,6 +3,7 @@
 use super::{
     client_identity::{AuthMethod, ClientRegistration},
     observer::Clause,
+    settings::Settings,
     token_endpoint::{FormResponse, Parts},
 };
 use crate::{auth::jws::Jws, client_auth::AuthError};
@@ -24,8 +25,11 @@ pub(super) struct LastIssuer {
 
 impl LastIssuer {
     /// The key in the store.
-    pub(super) fn key(url: &str) -> String {
-        format!("server {url}")
+    pub(super) fn key(settings: &Settings, url: &str) -> String {
+        match &settings.options.resource {
+            Some(resource) => format!("server {url} {resource}"),
+            None => format!("server {url}"),
+        }
     }
 }
 

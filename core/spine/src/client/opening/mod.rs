@@ -310,6 +310,7 @@ impl ClientInner {
         self.ready.store(true, Ordering::Release);
         self.was_opened.store(true, Ordering::Release);
         self.begin_log_level();
+        self.begin_pings();
         // From here on, failures are handled as they occur; an earlier one is reported here.
         let failure = self.failure.lock().take();
         if let Some(failure) = failure {
@@ -345,6 +346,30 @@ impl ClientInner {
         if let Err(error) = client.begin(call, self.parts(method::DISCOVER, None, &RequestOptions::default()), extras) {
             tracing::debug!(target: "trunkline::client::connection", %error, "could not request the description of the server");
         }
+    }
+
+    /// Pings a server with a session, until the connection is lost or closed.
+    pub(in crate::client) fn begin_pings(self: &Arc<Self>) {
+        let is_legacy = self.conversation.lock().revision().is_some_and(|revision| revision.era() == Era::Legacy);
+        let Some(interval) = self.options.ping_interval.filter(|interval| is_legacy && !interval.is_zero()) else {
+            return;
+        };
+        let (client, runtime) = (Arc::downgrade(self), Arc::clone(&self.runtime));
+        let generation = self.generation.load(Ordering::Acquire);
+        self.runtime.spawn(Box::pin(async move {
+            loop {
+                runtime.sleep_until(later(runtime.now(), interval)).await;
+                let Some(inner) = client.upgrade() else { return };
+                if inner.closed.load(Ordering::Acquire) || inner.generation.load(Ordering::Acquire) != generation {
+                    return;
+                }
+                let client = Client { inner };
+                if let Err(error) = client.ping().await {
+                    let server = client.server_label();
+                    tracing::debug!(target: "trunkline::client::connection", server, %error, "a ping failed");
+                }
+            }
+        }));
     }
 
     /// Sets the log level that was set last, or that of the options, if the server supports

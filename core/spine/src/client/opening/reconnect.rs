@@ -113,6 +113,7 @@ impl ClientInner {
             // Subscriptions reopen their streams themselves.
             None => {
                 self.begin_log_level();
+                self.begin_pings();
                 self.subscribe_again();
             }
         }

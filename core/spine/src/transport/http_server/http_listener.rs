@@ -79,7 +79,7 @@ impl HttpListener {
         let admission = service.admission();
         let server = ConnectionServer { service: service.clone(), times, phases };
         let task = Mutex::new(Some(tokio::spawn(server.accept(socket, admission))));
-        Ok(Self { service, address, phase, probed: options.health, task })
+        Ok(Self { service, address, phase, probed: options.is_probed(), task })
     }
 
     /// The URL, and the actual port or the path of the socket.

@@ -42,6 +42,9 @@ trunkline_proto::options! {
         /// second. If a router has already chosen the endpoint's path, health routes are up to the
         /// application.
         health: bool => "health" = false,
+        /// More paths that return 200 while the process is serving, such as `/health`, with or
+        /// without the option `health`.
+        @each(String) health_paths: Vec<String> => "healthPaths" = Vec::new(),
         /// Keep no sessions for legacy clients.
         stateless: bool => "stateless" = false,
         /// Respond with plain JSON and never with an event stream, except to
@@ -118,5 +121,12 @@ trunkline_proto::options! {
         rate_burst: u32 => "rateBurst" = 20,
         /// Access tokens that requests need.
         @into auth: Option<Authorization> = None,
+    }
+}
+
+impl HttpOptions {
+    /// Returns whether probes are answered.
+    pub(super) fn is_probed(&self) -> bool {
+        self.health || !self.health_paths.is_empty()
     }
 }

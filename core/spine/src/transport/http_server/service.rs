@@ -106,7 +106,8 @@ impl HttpService {
         // Web pages cannot reach a Unix socket.
         let bound = if options.unix.is_some() { "" } else { &options.host };
         let sse = options.sse.as_deref().filter(|_| !options.stateless).map(|sse| (sse, options.messages.as_str()));
-        let routes = Routes::new(&options.path, sse, mounted).with_probes(options.health);
+        let routes =
+            Routes::new(&options.path, sse, mounted).with_probes(options.health).with_liveness(&options.health_paths);
         let (events, bytes) = (options.replay_events, options.replay_bytes);
         let limits = &server.options().limits;
         let admission = AdmissionLimits {
@@ -123,7 +124,7 @@ impl HttpService {
         let workers = (!options.stateless)
             .then(|| Workers::of(&server, &runtime, &sessions, &nowhere, (events.max(1), bytes)))
             .flatten();
-        let probed = options.health && !mounted;
+        let probed = options.is_probed() && !mounted;
         Self {
             shared: Arc::new(EndpointState {
                 guard: Guard::new(bound, &options.allowed_hosts, &options.allowed_origins),

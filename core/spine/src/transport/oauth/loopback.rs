@@ -56,6 +56,8 @@ pub struct LoopbackHandler {
     opener: Option<UrlOpener>,
     /// `None` if the program has not set the redirect URI.
     redirect: Option<RedirectParts>,
+    /// `None` for the built-in page.
+    success_url: Option<Url>,
 }
 
 /// The parts of the redirect URI.
@@ -86,6 +88,15 @@ impl LoopbackHandler {
             )));
         };
         Ok(Self { redirect: Some(redirect), ..self })
+    }
+
+    /// Sends the browser to this page once the user has logged in.
+    ///
+    /// # Errors
+    /// If it is not a URL.
+    pub fn with_success_url(self, url: &str) -> Result<Self, AuthError> {
+        let url = Url::parse(url).map_err(|error| AuthError(format!("{url:?} is not a URL: {error}")))?;
+        Ok(Self { success_url: Some(url), ..self })
     }
 }
 
@@ -201,7 +212,7 @@ impl LoopbackListeners {
 
 impl AuthorizationHandler for LoopbackHandler {
     fn begin(&self, start: LoginStart) -> BoxedTask<Result<Box<dyn Authorizing>, AuthError>> {
-        let opener = self.opener.clone();
+        let (opener, success_url) = (self.opener.clone(), self.success_url.clone());
         let mut redirect = self.redirect.clone().unwrap_or_else(|| {
             let issuer = || format!("/{}", &sha256(start.issuer.as_bytes())[..ISSUER_HASH_LENGTH]);
             let path = CALLBACK_PATH.to_owned() + &start.registers.then(issuer).unwrap_or_default();
@@ -217,7 +228,8 @@ impl AuthorizationHandler for LoopbackHandler {
             let registered = start.registered.as_deref().and_then(RedirectParts::read);
             let listeners = redirect.listen(registered).await.map_err(no_port)?;
             redirect.port = listeners.port;
-            let authorizing: Box<dyn Authorizing> = Box::new(RedirectReceiver { listeners, redirect, opener, turn });
+            let authorizing: Box<dyn Authorizing> =
+                Box::new(RedirectReceiver { listeners, redirect, opener, success_url, turn });
             Ok(authorizing)
         })
     }
@@ -243,6 +255,7 @@ struct RedirectReceiver {
     listeners: LoopbackListeners,
     redirect: RedirectParts,
     opener: Option<UrlOpener>,
+    success_url: Option<Url>,
     /// Dropped after the listeners.
     turn: Option<AuthTurn>,
 }
@@ -254,9 +267,9 @@ impl Authorizing for RedirectReceiver {
 
     fn visit(self: Box<Self>, url: String) -> BoxedTask<Result<String, AuthError>> {
         Box::pin(async move {
-            let Self { turn: _turn, listeners, redirect, opener } = *self;
+            let Self { turn: _turn, listeners, redirect, opener, success_url } = *self;
             let state = Url::parse(&url).ok().and_then(|url| value_of("state", url.query()?));
-            let expected = Arc::new(ExpectedRequest { path: redirect.path.clone(), state });
+            let expected = Arc::new(ExpectedRequest { path: redirect.path.clone(), state, success_url });
             let mut opening = match opener {
                 Some(opener) => opener.open(url),
                 None => Box::pin(open_browser(url, redirect)),
@@ -314,6 +327,7 @@ fn value_of(name: &str, query: &str) -> Option<String> {
 struct ExpectedRequest {
     path: String,
     state: Option<String>,
+    success_url: Option<Url>,
 }
 
 impl ExpectedRequest {
@@ -329,6 +343,18 @@ impl ExpectedRequest {
         let is_ours = path == self.path && (self.state.is_none() || value_of("state", query) == self.state);
         (is_here && is_ours).then(|| query.to_owned())
     }
+
+    /// The status line with the headers of the page, and the page.
+    fn page(&self, query: Option<&str>) -> (String, &'static str) {
+        match (query, &self.success_url) {
+            (None, _) => ("404 Not Found".to_owned(), ""),
+            // Nothing of the query is passed on.
+            (Some(query), Some(url)) if value_of("code", query).is_some() => {
+                (format!("303 See Other\r\nLocation: {url}"), "")
+            }
+            (Some(_), _) => ("200 OK".to_owned(), DONE_PAGE),
+        }
+    }
 }
 
 /// Responds to one request and returns the query if it is the redirect.
@@ -340,7 +366,7 @@ async fn answer(mut stream: TcpStream, expected: Arc<ExpectedRequest>) -> Option
         }
     }
     let query = expected.query(&String::from_utf8_lossy(&head));
-    let (status, page) = if query.is_some() { ("200 OK", DONE_PAGE) } else { ("404 Not Found", "") };
+    let (status, page) = expected.page(query.as_deref());
     let text = format!(
         "HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {}\r\nCache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n{page}",
         page.len()
@@ -420,6 +446,24 @@ mod tests {
                 assert!(text.starts_with("HTTP/1.1 200"), "{host} at {address}: {text}");
                 assert_eq!(visit.await.unwrap().unwrap(), "code=c&state=s");
             }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_browser_goes_to_the_page_of_the_program_unless_the_user_refused() {
+        for (outcome, status, location) in [
+            ("code=c", "HTTP/1.1 303", "\r\nLocation: https://app.example/done\r\n"),
+            ("error=access_denied", "HTTP/1.1 200", "\r\n\r\n<!doctype html>"),
+        ] {
+            let handler = LoopbackHandler::with_opener(UrlOpener::new(|_| std::future::ready(Ok(()))));
+            let authorizing =
+                handler.with_success_url("https://app.example/done").unwrap().begin(start()).await.unwrap();
+            let uri = Url::parse(&authorizing.redirect_uri()).unwrap();
+            let (address, target) = (address_of(uri.as_str()), format!("{}?{outcome}&state=s", uri.path()));
+            let visit = tokio::spawn(authorizing.visit(PAGE_URL.to_owned()));
+            let text = ask(&address, &target, &address).await;
+            assert!(text.starts_with(status) && text.contains(location), "{text}");
+            assert_eq!(visit.await.unwrap().unwrap(), format!("{outcome}&state=s"));
         }
     }
 

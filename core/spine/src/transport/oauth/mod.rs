@@ -87,7 +87,11 @@ fn with_browser(options: OAuthOptions) -> Result<OAuthOptions, AuthOptionError> 
         })?,
         None => handler,
     };
-    Ok(OAuthOptions { redirect_uri: None, ..options }.with_handler(handler))
+    let handler = match &options.success_url {
+        Some(url) => handler.with_success_url(url).map_err(|error| AuthOptionError::new("successUrl", error.0))?,
+        None => handler,
+    };
+    Ok(OAuthOptions { redirect_uri: None, success_url: None, ..options }.with_handler(handler))
 }
 
 fn lacks_login(option: &'static str) -> AuthOptionError {
