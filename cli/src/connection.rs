@@ -124,6 +124,7 @@ pub(crate) fn options_without_auth(flags: &ConnectionFlags) -> Result<ClientOpti
         .with_revision(flags.revisions()?)
         .with_timeout(flags.timeout)
         .with_connect_timeout(flags.connect_timeout)
+        .with_ping_interval(flags.ping_interval)
         .with_reconnect(false)
         .with_server_defaults(defaults))
 }

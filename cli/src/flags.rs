@@ -56,10 +56,10 @@ pub(crate) struct ConnectionFlags {
     #[arg(long, value_name = "FOLDER", env = "TRUNKLINE_CWD", hide_env = true)]
     pub(crate) cwd: Option<PathBuf>,
     /// Maximum time for a request without progress.
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = humantime::parse_duration, env = "TRUNKLINE_TIMEOUT", hide_env = true)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = time, env = "TRUNKLINE_TIMEOUT", hide_env = true)]
     pub(crate) timeout: Duration,
     /// Maximum time to start the server and connect.
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = humantime::parse_duration, env = "TRUNKLINE_CONNECT_TIMEOUT", hide_env = true)]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = time, env = "TRUNKLINE_CONNECT_TIMEOUT", hide_env = true)]
     pub(crate) connect_timeout: Duration,
     /// Trust the certificates in this file, in PEM.
     #[arg(long, value_name = "FILE", env = "TRUNKLINE_CA", hide_env = true)]
@@ -70,6 +70,9 @@ pub(crate) struct ConnectionFlags {
     /// Allow `http://` for servers on other machines.
     #[arg(long, env = "TRUNKLINE_ALLOW_HTTP", hide_env = true, value_parser = FalseyValueParser::new())]
     pub(crate) allow_http: bool,
+    /// How often to ping a server that keeps a session.
+    #[arg(skip)]
+    pub(crate) ping_interval: Option<Duration>,
     #[command(flatten)]
     pub(crate) login: LoginFlags,
 }
@@ -87,8 +90,8 @@ pub(crate) enum Era {
 #[derive(ValueEnum, Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Transport {
     #[default]
-    // The other words are those of mcp-remote.
-    #[value(aliases = ["http", "http-first", "http-only"])]
+    // The other words are those of mcp-remote and mcp-proxy.
+    #[value(aliases = ["http", "http-first", "http-only", "streamablehttp"])]
     Auto,
     #[value(aliases = ["sse-first", "sse-only"])]
     Sse,
@@ -133,6 +136,14 @@ impl ConnectionFlags {
             })
         };
         lines.chain(self.headers.iter().map(String::as_str)).map(header).collect()
+    }
+}
+
+/// Reads a time such as `90s` or `5m`; a bare number is in seconds.
+pub(crate) fn time(text: &str) -> Result<Duration, String> {
+    match text.parse() {
+        Ok(seconds) => Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string()),
+        Err(_) => humantime::parse_duration(text).map_err(|error| error.to_string()),
     }
 }
 

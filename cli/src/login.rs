@@ -4,7 +4,7 @@ use crate::{
     failure::Failure,
     flags::{ConnectionFlags, read},
     login_flags::{Login, LoginFlags},
-    person,
+    mcp_remote, person,
     target::Server,
 };
 use std::{collections::BTreeMap, future::ready, path::Path, sync::Arc};
@@ -13,6 +13,7 @@ use trunkline::{
         AccessToken, AuthorizationHandler, Authorizing, CredentialStore, LoginHandler, LoginPage, LoginStart, OAuth,
         OAuthGrant, OAuthOptions, UrlOpener,
     },
+    client::ServerEntry,
     client_auth::{AuthError, ClientAuth},
     printable,
     runtime::BoxedTask,
@@ -29,6 +30,8 @@ pub(crate) enum Asked {
     ByLogin,
     /// The person whose host starts a bridge.
     ByHost,
+    /// Nobody: the login exists.
+    Nobody,
 }
 
 impl LoginFlags {
@@ -56,18 +59,27 @@ impl LoginFlags {
         if connection.auth == Some(Login::None) || (connection.auth.is_none() && has_credentials) {
             return Ok(None);
         }
-        let options = self.options(asked, port)?;
+        let mut options = self.options(asked, port)?;
+        if let (Target::Entry(ServerEntry::Url { url, .. }), true) = (&server.target, self.can_import(asked)) {
+            options.imported_login = mcp_remote::login(url, connection).unwrap_or_default();
+        }
         let auth = OAuth::new(options).map_err(|error| {
-            Failure::usage(format!("the flags of the login: {error}")).hint("`--auth none` connects without a login")
+            let (flag, problem) = (flag_of(error.option()), in_flags(error.problem()));
+            Failure::usage(format!("{flag} {problem}")).hint("`--auth none` connects without a login")
         })?;
         Ok(auth.into())
+    }
+
+    /// A bridge takes the place of mcp-remote in a configuration.
+    fn can_import(&self, asked: Asked) -> bool {
+        (self.imports || asked == Asked::ByHost) && !self.as_client
     }
 
     fn options(&self, asked: Asked, port: Option<u16>) -> Result<OAuthOptions, Failure> {
         let mut options = OAuthOptions::default()
             .with_store(CredentialStore::File)
             .with_scopes(self.scopes.clone())
-            .with_send_resource(self.resource.is_none())
+            .with_send_resource(self.resource.as_deref() != Some(NO_RESOURCE))
             .with_use_id_token(self.id_token);
         options.client_id.clone_from(&self.client_id);
         options.client_secret = match &self.client_secret_env {
@@ -76,6 +88,7 @@ impl LoginFlags {
         };
         options.client_metadata_url.clone_from(&self.client_metadata_url);
         options.issuer.clone_from(&self.authorization_server);
+        options.resource = self.resource.clone().filter(|resource| resource != NO_RESOURCE);
         options.token_endpoint.clone_from(&self.token_endpoint);
         options.observer.clone_from(&self.trace);
         if self.as_client {
@@ -91,10 +104,11 @@ impl LoginFlags {
             return Ok(options.with_grant(OAuthGrant::DeviceCode));
         }
         options.authorization_parameters = self.parameters()?;
-        let redirect_uri = self.redirect_uri(port)?;
+        let redirect_uri = self.redirect_uri(port);
         // Where nobody is asked, nothing is redirected.
         if !matches!(options.handler, LoginHandler::Custom(_)) {
             options.redirect_uri = redirect_uri;
+            options.success_url.clone_from(&self.success_url);
         }
         Ok(options)
     }
@@ -102,7 +116,7 @@ impl LoginFlags {
     /// How the person gets to the page of the login.
     fn handler(&self, asked: Asked) -> LoginHandler {
         let is_asked = asked != Asked::AtTerminal || person::is_present();
-        if self.no_browser || (self.device_code && is_asked) {
+        if asked != Asked::Nobody && (self.no_browser || (self.device_code && is_asked)) {
             let shown = |page: LoginPage| {
                 show(&page);
                 ready(Ok(()))
@@ -111,13 +125,14 @@ impl LoginFlags {
         }
         match asked {
             Asked::AtTerminal if !is_asked => Nobody.into(),
+            Asked::Nobody => Nobody.into(),
             // Without a terminal, nobody would see the page if no browser opens.
             Asked::ByLogin if !person::is_present() => UrlOpener::browser().into(),
             _ => LoginHandler::Browser,
         }
     }
 
-    fn parameters(&self) -> Result<BTreeMap<String, String>, Failure> {
+    pub(crate) fn parameters(&self) -> Result<BTreeMap<String, String>, Failure> {
         let pair = |word: &String| {
             let pair = word.split_once('=').filter(|(name, _)| !name.is_empty());
             pair.map(|(name, value)| (name.to_owned(), value.to_owned())).ok_or_else(|| {
@@ -129,22 +144,55 @@ impl LoginFlags {
 
     /// The redirect, if the person has chosen it. With the port as a word, it is that of
     /// mcp-remote, with which a client may be registered.
-    fn redirect_uri(&self, port: Option<u16>) -> Result<Option<String>, Failure> {
+    fn redirect_uri(&self, port: Option<u16>) -> Option<String> {
         let is_named = self.callback_host.is_some() || self.callback_path.is_some();
-        let Some(number) = self.callback_port.or(port) else {
-            return match is_named {
-                true => Err(Failure::usage("--callback-host and --callback-path need --callback-port")),
-                false => Ok(None),
-            };
-        };
-        let (host, path) = match self.callback_port {
-            Some(_) => ("127.0.0.1", "/callback"),
-            None => ("localhost", "/oauth/callback"),
+        let number = self.callback_port.or(port);
+        if number.is_none() && !is_named {
+            return None;
+        }
+        let (host, path) = match (self.callback_port, port) {
+            (None, Some(_)) => ("localhost", "/oauth/callback"),
+            _ => ("127.0.0.1", "/callback"),
         };
         let host = self.callback_host.as_deref().unwrap_or(host);
         let path = self.callback_path.as_deref().unwrap_or(path).trim_start_matches('/');
-        Ok(Some(format!("http://{host}:{number}/{path}")))
+        // Without a port, a free one is used.
+        let port = number.map(|number| format!(":{number}")).unwrap_or_default();
+        Some(format!("http://{host}{port}/{path}"))
     }
+}
+
+/// The value of `--resource` that leaves the parameter out.
+pub(crate) const NO_RESOURCE: &str = "none";
+
+/// The flag of an option of the library.
+fn flag_of(option: &str) -> String {
+    let named = match option {
+        "issuer" => "authorization-server",
+        "sendResource" => "resource none",
+        "scopes" => "scope",
+        "authorizationParameters" => "authorize-param",
+        "redirectUri" => "callback-port, --callback-host and --callback-path:",
+        "useIdToken" => "id-token",
+        "clientSecret" => "client-secret-env",
+        "successUrl" => "auth-success-url",
+        "loginTimeoutMs" => "auth-timeout",
+        _ => "",
+    };
+    if !named.is_empty() {
+        return format!("--{named}");
+    }
+    let kebab = |letter: char| match letter.is_ascii_uppercase() {
+        true => format!("-{}", letter.to_ascii_lowercase()),
+        false => letter.to_string(),
+    };
+    format!("--{}", option.chars().map(kebab).collect::<String>())
+}
+
+/// A message of the library with the names of flags, which are between backticks.
+fn in_flags(problem: &str) -> String {
+    let parts = problem.split('`').enumerate();
+    parts.map(|(index, part)| if index % 2 == 1 { flag_of(part) } else { part.to_owned() }).collect()
 }
 
 /// Prints the page of a login.
@@ -193,6 +241,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn messages_about_options_name_flags() {
+        assert_eq!(flag_of("clientMetadataUrl"), "--client-metadata-url");
+        assert_eq!(in_flags("needs `issuer` or `clientId`"), "needs --authorization-server or --client-id");
+    }
+
+    #[test]
     fn a_redirect_is_chosen_by_its_port() {
         let flags = |port, path: Option<&str>| LoginFlags {
             callback_port: port,
@@ -204,9 +258,9 @@ mod tests {
             (flags(None, None), Some(9696), Some("http://localhost:9696/oauth/callback")),
             (flags(Some(80), None), Some(9696), Some("http://127.0.0.1:80/callback")),
             (flags(None, Some("a/b")), Some(1), Some("http://localhost:1/a/b")),
+            (flags(None, Some("/a")), None, Some("http://127.0.0.1/a")),
         ] {
-            assert_eq!(flags.redirect_uri(word).unwrap().as_deref(), redirect);
+            assert_eq!(flags.redirect_uri(word).as_deref(), redirect);
         }
-        assert!(flags(None, Some("/a")).redirect_uri(None).is_err());
     }
 }

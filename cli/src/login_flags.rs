@@ -24,8 +24,9 @@ pub(crate) struct LoginFlags {
     /// Request this scope if the server names none. Repeatable.
     #[arg(long = "scope", value_name = "SCOPE", env = "TRUNKLINE_SCOPE", hide_env = true, value_delimiter = ' ')]
     pub(crate) scopes: Vec<String>,
-    /// `none`: leave out the parameter `resource`, which some authorization servers refuse.
-    #[arg(long, value_name = "none", value_parser = ["none"], env = "TRUNKLINE_RESOURCE", hide_env = true)]
+    /// The parameter `resource`, if it is not the URL of the server; `none` leaves it out, because
+    /// some authorization servers refuse it.
+    #[arg(long, value_name = "URI", env = "TRUNKLINE_RESOURCE", hide_env = true)]
     pub(crate) resource: Option<String>,
     /// Add a parameter to the page of the login. Repeatable.
     #[arg(
@@ -40,7 +41,7 @@ pub(crate) struct LoginFlags {
     #[arg(long, value_name = "PORT", env = "TRUNKLINE_CALLBACK_PORT", hide_env = true)]
     pub(crate) callback_port: Option<u16>,
     /// The host of the redirect, which is this machine.
-    #[arg(long, alias = "host", value_name = "HOST", env = "TRUNKLINE_CALLBACK_HOST", hide_env = true)]
+    #[arg(long, value_name = "HOST", env = "TRUNKLINE_CALLBACK_HOST", hide_env = true)]
     pub(crate) callback_host: Option<String>,
     /// The path of the redirect.
     #[arg(long, value_name = "PATH", env = "TRUNKLINE_CALLBACK_PATH", hide_env = true)]
@@ -55,7 +56,7 @@ pub(crate) struct LoginFlags {
     #[arg(long, alias = "use-id-token", env = "TRUNKLINE_ID_TOKEN", hide_env = true, value_parser = FalseyValueParser::new())]
     pub(crate) id_token: bool,
     /// The token endpoint, if the authorization server does not say it. Needs
-    /// `--authorization-server`.
+    /// `--authorization-server`, except with `--client-credentials`.
     #[arg(long, value_name = "URL", env = "TRUNKLINE_TOKEN_ENDPOINT", hide_env = true)]
     pub(crate) token_endpoint: Option<String>,
     /// Print the address of the login instead of opening a browser.
@@ -68,6 +69,12 @@ pub(crate) struct LoginFlags {
     pub(crate) client_name: Option<String>,
     #[arg(skip)]
     pub(crate) login_timeout: Option<Duration>,
+    /// The page to which the browser goes after the login.
+    #[arg(skip)]
+    pub(crate) success_url: Option<String>,
+    /// Take over the login that mcp-remote has kept, if the server has none here.
+    #[arg(skip)]
+    pub(crate) imports: bool,
     /// Gets the steps of the login.
     #[arg(skip)]
     pub(crate) trace: Option<AuthObserver>,

@@ -20,6 +20,7 @@ mod interrupt;
 mod known_servers;
 mod login;
 mod login_flags;
+mod mcp_remote;
 mod output;
 mod person;
 mod progress;

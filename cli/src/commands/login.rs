@@ -15,13 +15,19 @@ use clap::Args;
 use serde_json::json;
 use trunkline::{auth::AuthExchange, client::ErrorKind, protocol::RawJson};
 
+mod import;
+
 /// Log in at a server, with the browser, and keep the tokens for the next commands.
 #[derive(Args)]
 #[command(override_usage = "trunkline login [OPTIONS] <SERVER>")]
 pub(crate) struct Login {
     /// The server: a URL, or the name of a configured server.
-    #[arg(value_name = "SERVER")]
-    server: String,
+    #[arg(value_name = "SERVER", required_unless_present = "import_mcp_remote")]
+    server: Option<String>,
+    /// Take over the login that mcp-remote has kept; without a server, those of all configured
+    /// servers.
+    #[arg(long)]
+    import_mcp_remote: bool,
     /// Print each step of the login, and the text that it must follow.
     #[arg(long)]
     trace: bool,
@@ -31,7 +37,12 @@ pub(crate) struct Login {
 
 impl Login {
     pub(crate) async fn run(mut self, output: &Output) -> Result<Exit, Failure> {
-        let server = over_http(self.server, &self.connection)?;
+        let Some(word) = self.server else { return import::all(output).await };
+        let server = over_http(word, &self.connection)?;
+        if self.import_mcp_remote {
+            import::check(&server, &self.connection)?;
+            self.connection.login.imports = true;
+        }
         if self.connection.auth == Some(login_flags::Login::None) {
             return Err(Failure::usage("--auth none is for connections without a login"));
         }
@@ -39,19 +50,7 @@ impl Login {
             let quiet = output.json;
             self.connection.login.trace = Some(trunkline::auth::AuthObserver::new(move |step| print(&step, quiet)));
         }
-        let options = Options { asked: Asked::ByLogin, ..Options::default() };
-        let connection = Connection::open_with(server, &self.connection, options).await.map_err(advised)?;
-        let mut token = connection.client.access_token().await;
-        if matches!(token, Ok(None)) {
-            // Some servers ask for a login only when they list tools.
-            match connection.client.list_tools().await {
-                Err(error) if error.kind() == ErrorKind::AuthorizationRequired => {
-                    return Err(advised(connection.failure(error, "listing tools")));
-                }
-                _ => token = connection.client.access_token().await,
-            }
-        }
-        let has_token = token.map_err(|error| connection.failure(error, "reading the tokens"))?.is_some();
+        let (connection, has_token) = log_in(server, &self.connection, Asked::ByLogin).await.map_err(advised)?;
         let identity = one_line(&connection.identity());
         if output.json {
             let report = json!({"server": connection.client.server_info(), "loggedIn": has_token});
@@ -64,6 +63,23 @@ impl Login {
         connection.close().await;
         Ok(Exit::Done)
     }
+}
+
+/// Connects, and returns whether there are tokens.
+async fn log_in(server: target::Server, flags: &ConnectionFlags, asked: Asked) -> Result<(Connection, bool), Failure> {
+    let connection = Connection::open_with(server, flags, Options { asked, ..Options::default() }).await?;
+    let mut token = connection.client.access_token().await;
+    if matches!(token, Ok(None)) {
+        // Some servers ask for a login only when they list tools.
+        match connection.client.list_tools().await {
+            Err(error) if error.kind() == ErrorKind::AuthorizationRequired => {
+                return Err(connection.failure(error, "listing tools"));
+            }
+            _ => token = connection.client.access_token().await,
+        }
+    }
+    let has_token = token.map_err(|error| connection.failure(error, "reading the tokens"))?.is_some();
+    Ok((connection, has_token))
 }
 
 /// A server with a URL: others ask for no login.

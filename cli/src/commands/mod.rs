@@ -1,6 +1,6 @@
 //! The commands, one file each.
 
-mod bridge;
+pub(crate) mod bridge;
 mod call;
 mod complete;
 mod completions;

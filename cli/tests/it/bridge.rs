@@ -16,6 +16,7 @@ use std::{
 };
 use trunkline::{
     ChildCommand, Client, ClientError, ClientOptions, Listener, Revision, RevisionChoice, Server, ServerOptions,
+    server::Context,
     transport::{ChildStderr, Target},
 };
 
@@ -230,7 +231,7 @@ fn r6_nothing_is_left_3_s_after_the_host_was_killed() {
 
 #[test]
 fn r8_clients_that_vanish_leave_few_processes_and_little_memory() {
-    let (clients, max) = if std::env::var_os("TRUNKLINE_LONG").is_some() { (1_000, 8) } else { (40, 4) };
+    let (clients, max) = if std::env::var_os("TRUNKLINE_LONG").is_some() { (1_000, 8) } else { (100, 4) };
     let there = Listening::start(&["--max-children", &max.to_string()], Role::Server.command());
     let vanish = || {
         let (session, answer) = post(&there.url, None, &initialize());
@@ -272,6 +273,32 @@ async fn r9_a_lost_session_is_opened_again_and_its_call_repeated() {
     let _second = start().await;
     assert_eq!(text(&client, "forecast").await, "sun", "after a restart");
     client.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pings_keep_an_idle_session() {
+    let session = async |context: Context| context.session_id().unwrap_or_default().to_owned();
+    let options = ServerOptions::default().with_session_idle(Duration::from_secs(1));
+    let server = Server::builder("weather", "1.4.0").options(options).tool("session", "The session.", session).build();
+    let listener = server.listen("127.0.0.1:0").await.unwrap();
+    let flags = ["--era", "legacy", "--ping-interval", "0.2"].map(str::to_owned);
+    let client = connect(bridge(flags.into_iter().chain([listener.url().unwrap()])), Revision::V2025_11_25).await;
+    let before = text(&client, "session").await;
+    tokio::time::sleep(Duration::from_millis(2_500)).await;
+    assert!(!before.is_empty());
+    assert_eq!(text(&client, "session").await, before);
+    client.close().await;
+}
+
+#[test]
+fn probes_are_answered_at_the_paths_of_other_bridges() {
+    let flags = ["--healthEndpoint", "/up", "--healthEndpoint", "/healthz"];
+    let there = Listening::start(&flags, Role::Server.command());
+    let origin = there.url.trim_end_matches("/mcp");
+    for (path, status) in [("up", 200), ("healthz", 200), ("readyz", 404)] {
+        let head = crate::login_server::get(&format!("{origin}/{path}"));
+        assert!(head.starts_with(&format!("HTTP/1.1 {status}")), "{path}: {head}");
+    }
 }
 
 #[test]
@@ -327,7 +354,9 @@ fn unsafe_and_meaningless_lines_are_refused_with_what_to_write() {
         ("http://127.0.0.1:1/ port", "no port", "after `--`"),
         ("http://127.0.0.1:1/ 1 2", "one word too many", ""),
         ("--stdio 'a | b'", "no shell", "-- sh -c 'a | b'"),
-        ("http://127.0.0.1:1/ --auth-success-url x", "does not yet", "mcp-remote"),
+        ("http://127.0.0.1:1/ --auth-success-url x", "--auth-success-url cannot be used", ""),
+        ("http://127.0.0.1:1/ --resource none", "--resource none needs --authorization-server", "--auth none"),
+        ("--named-server a b --listen :0", "a bridge has one server", "start one for each"),
         ("http://127.0.0.1:1/ --listn :1", "--listn", "--listen"),
     ] {
         let words: Vec<_> = shlex::split(line).unwrap();

@@ -260,7 +260,8 @@ pub(crate) fn visit(page: &str) {
     get(location.expect("the page redirects"));
 }
 
-fn get(url: &str) -> String {
+/// The head of the response.
+pub(crate) fn get(url: &str) -> String {
     let (host, path) = url.trim_start_matches("http://").split_once('/').unwrap();
     let mut stream = TcpStream::connect(host).unwrap();
     stream.set_read_timeout(Some(DEADLINE)).unwrap();

@@ -6,6 +6,7 @@ use crate::{
     program::{Ran, ran},
     roles::until,
 };
+use md5::Digest as _;
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -250,4 +251,58 @@ fn a_user_who_refuses_is_told_so() {
     assert_eq!(ran.code, Some(2), "{ran:?}");
     let ran = run(&desk, &["login", "--auth", "none", &server.url()]);
     assert!(ran.failed(2).contains("--auth none"), "{ran:?}");
+}
+
+/// Keeps a login as mcp-remote does, and returns the names of its files.
+fn keep_login(desk: &Desk, folder: &str, url: &str, tokens: &Value) -> Vec<String> {
+    let hash: String = md5::Md5::digest(url).iter().map(|byte| format!("{byte:02x}")).collect();
+    let client = json!({"client_id": "theirs", "redirect_uris": ["http://localhost:3334/oauth/callback"]});
+    let files = [("client_info.json", &client), ("tokens.json", tokens)];
+    files.map(|(name, value)| desk.home.write(&format!(".mcp-auth/{folder}/{hash}_{name}"), &value.to_string())).into()
+}
+
+#[test]
+fn a_bridge_takes_over_the_login_of_mcp_remote_once() {
+    for (folder, tokens) in [
+        ("mcp-remote-v1", json!({"access_token": "old", "token_type": "bearer", "expires_at": 4_000_000_000_000_u64})),
+        ("mcp-remote-0.1.38", json!({"access_token": "old", "token_type": "bearer", "expires_in": 3600})),
+    ] {
+        let (server, desk) = (LoginServer::start(), Desk::new());
+        let url = &*server.url();
+        server.habits().valid.push("old".to_owned());
+        let kept = keep_login(&desk, folder, url, &tokens);
+        let before = kept.iter().map(|path| fs::read(path).unwrap()).collect::<Vec<_>>();
+        let mut bridge = Bridge::start(&mut desk.trunkline(&["bridge", url]));
+        assert_eq!(bridge.answer()["result"]["serverInfo"]["name"], "closed");
+        drop(bridge);
+        assert!(desk.pages().is_empty() && server.seen("/register").is_empty(), "{:?}", desk.pages());
+        // Other commands use it as their own.
+        assert_eq!(run(&desk, &["token", url]).done().stdout, "old\n");
+        assert_eq!(kept.iter().map(|path| fs::read(path).unwrap()).collect::<Vec<_>>(), before);
+        run(&desk, &["logout", url]).done();
+        let mut bridge = Bridge::start(&mut desk.trunkline(&["bridge", url]));
+        assert_eq!(bridge.answer()["result"]["serverInfo"]["name"], "closed");
+        assert_eq!(desk.pages().len(), 1, "a login that has ended is not taken over again");
+    }
+}
+
+#[test]
+fn logins_of_mcp_remote_at_configured_servers_are_taken_over() {
+    let (server, other, desk) = (LoginServer::start(), LoginServer::start(), Desk::without_browser());
+    let words = ["login", "--import-mcp-remote"];
+    assert!(run(&desk, &words).failed(2).contains("has kept no login at a configured server"));
+    assert!(run(&desk, &[&words[..], &[&*server.url()]].concat()).failed(2).contains("has kept no login at http://"));
+    // An access token that has ended is renewed.
+    let tokens = json!({"access_token": "old", "token_type": "bearer", "refresh_token": "r", "expires_at": 1_000});
+    keep_login(&desk, "mcp-remote-v1", &server.url(), &tokens);
+    let config = json!({"mcpServers": {
+        "notes": {"command": "npx", "args": ["-y", "mcp-remote@latest", server.url()]},
+        "others": {"url": other.url()},
+    }});
+    desk.home.write(".cursor/mcp.json", &config.to_string());
+    let imported = run(&desk, &words).done();
+    assert_eq!(imported.stdout, format!("logged in at {}\n", server.url()));
+    assert!(server.seen("/token")[0].parameters.contains("client_id=theirs"), "{:?}", server.seen("/token"));
+    assert_eq!(run(&desk, &["call", &server.url(), "look"]).done().stdout, "seen\n");
+    assert!(server.seen("/register").is_empty() && other.seen("/mcp").is_empty());
 }

@@ -42,7 +42,7 @@ pub(crate) struct Bridge {
     )]
     pub(super) tool_deny: Vec<String>,
     /// End after this time without a request, or when the socket is gone: for sessions.
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, hide = true)]
+    #[arg(long, value_name = "TIME", value_parser = crate::flags::time, hide = true)]
     pub(super) end_when_idle: Option<Duration>,
     /// Least severe messages to print to standard error.
     #[arg(long, value_name = "LEVEL", env = "TRUNKLINE_LOG", hide_env = true)]

@@ -35,7 +35,7 @@ pub(in crate::commands) struct Listening {
     #[arg(long, value_name = "NUMBER", default_value_t = 64, env = "TRUNKLINE_MAX_CHILDREN", hide_env = true)]
     max_children: usize,
     /// End the sessions of clients after this time without a request.
-    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = humantime::parse_duration, env = "TRUNKLINE_IDLE", hide_env = true)]
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = crate::flags::time, env = "TRUNKLINE_IDLE", hide_env = true)]
     pub(in crate::commands) idle: Duration,
     /// Serve requests with this name in `Host`, too; `*` for every name. Repeatable.
     #[arg(
@@ -58,6 +58,12 @@ pub(in crate::commands) struct Listening {
     /// Answer the probes `/healthz` and `/readyz`.
     #[arg(long, env = "TRUNKLINE_HEALTH", hide_env = true, value_parser = FalseyValueParser::new())]
     pub(super) health: bool,
+    /// More paths of probes.
+    #[arg(skip)]
+    pub(super) health_paths: Vec<String>,
+    /// Events to keep for clients that reconnect.
+    #[arg(skip)]
+    pub(super) replay_events: Option<usize>,
 }
 
 /// The callers that share a session with the server.
@@ -93,12 +99,16 @@ impl Listening {
                 None => Ok(Place::Standard),
             };
         };
-        let options = HttpOptions::default()
+        let defaults = HttpOptions::default();
+        let replay_events = self.replay_events.unwrap_or(defaults.replay_events);
+        let options = defaults
             .with_path(&self.path)
             .with_sse(Some(self.sse_path.clone()))
             .with_messages(&self.message_path)
             .with_stateless(self.stateless)
             .with_health(self.health)
+            .with_health_paths(self.health_paths.clone())
+            .with_replay_events(replay_events)
             .with_allowed_hosts(self.hosts.clone())
             .with_allowed_origins(self.origins.clone())
             .with_auth(callers.authorization(&self.path)?);

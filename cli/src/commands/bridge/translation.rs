@@ -2,10 +2,20 @@
 
 use super::{
     flags::{Bridge, Level},
-    other_bridges::OtherBridges,
+    other_bridges::{Gateways, OtherBridges, Proxies, Remote},
 };
-use crate::{failure::Failure, flags::Transport, login::object};
+use crate::{
+    failure::Failure,
+    flags::{Era, Transport},
+    login::{NO_RESOURCE, object},
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use std::time::Duration;
+
+/// How often mcp-remote pings by default.
+const PING_INTERVAL: Duration = Duration::from_secs(30);
+/// A time without an end, for a bridge.
+const FOREVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 impl Bridge {
     /// Takes over what the person wrote for another bridge. Returns what to tell about it.
@@ -13,25 +23,31 @@ impl Bridge {
         let other = std::mem::take(&mut self.other);
         other.check()?;
         let mut notes = other.notes();
-        self.target_of(&other)?;
-        self.place_of(&other)?;
-        self.login_of(&other, &mut notes)?;
-        let level = match other.log_level.as_deref() {
-            Some("none") => Some(Level::None),
+        let OtherBridges { gateways, proxies, remote } = other;
+        self.target_of(&gateways)?;
+        self.place_of(&gateways, &proxies, remote.host.as_deref())?;
+        self.credentials_of(&gateways, &proxies, &mut notes);
+        self.login_of(&remote)?;
+        self.connection_of(&proxies, &remote);
+        let level = gateways.log_level.as_deref().map(str::to_lowercase);
+        let level = match level.as_deref() {
+            Some("none" | "critical") => Some(Level::None),
+            Some("error") => Some(Level::Error),
+            Some("warning") => Some(Level::Warn),
             Some("debug") => Some(Level::Debug),
             Some(_) => Some(Level::Info),
-            None if other.debug => Some(Level::Debug),
-            None if other.silent => Some(Level::None),
+            None if remote.debug => Some(Level::Debug),
+            None if remote.silent => Some(Level::None),
             None => None,
         };
         self.log = self.log.or(level);
-        if let Some(date) = other.protocol_version {
+        if let Some(date) = gateways.protocol_version {
             self.connection.revision.get_or_insert(date);
         }
         Ok(notes)
     }
 
-    fn target_of(&mut self, other: &OtherBridges) -> Result<(), Failure> {
+    fn target_of(&mut self, other: &Gateways) -> Result<(), Failure> {
         let url = other.sse.as_ref().or(other.streamable_http.as_ref());
         if let Some(url) = url {
             self.words.insert(0, url.clone());
@@ -49,7 +65,7 @@ impl Bridge {
         Ok(())
     }
 
-    fn place_of(&mut self, other: &OtherBridges) -> Result<(), Failure> {
+    fn place_of(&mut self, other: &Gateways, proxies: &Proxies, host: Option<&str>) -> Result<(), Failure> {
         let listening = &mut self.listening;
         match other.output_transport.as_deref() {
             None | Some("streamableHttp" | "sse" | "stdio") => {}
@@ -69,21 +85,30 @@ impl Bridge {
             None => other.stdio.is_some() || other.port.is_some(),
         };
         if serves_http && listening.listen.is_none() {
-            listening.listen = Some(format!("127.0.0.1:{}", other.port.unwrap_or(8000)));
+            let host = host.unwrap_or("127.0.0.1");
+            let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+            listening.listen = Some(format!("{host}:{}", other.port.unwrap_or(8000)));
+        } else if let Some(host) = host {
+            self.connection.login.callback_host.get_or_insert_with(|| host.to_owned());
         }
+        let endpoint_of = |server: &str| proxies.endpoint.clone().filter(|_| proxies.server.as_deref() == Some(server));
         for (given, ours) in [
-            (&other.other_sse_path, &mut listening.sse_path),
-            (&other.other_message_path, &mut listening.message_path),
-            (&other.streamable_http_path, &mut listening.path),
+            (other.other_sse_path.clone().or_else(|| endpoint_of("sse")), &mut listening.sse_path),
+            (other.streamable_http_path.clone().or_else(|| endpoint_of("stream")), &mut listening.path),
+            (other.other_message_path.clone(), &mut listening.message_path),
         ] {
             if let Some(path) = given {
-                ours.clone_from(path);
+                *ours = path;
             }
         }
-        if let Some(milliseconds) = other.session_timeout {
-            listening.idle = Duration::from_millis(milliseconds);
+        match other.session_timeout {
+            // mcp-proxy keeps sessions for ever then.
+            Some(0) => listening.idle = FOREVER,
+            Some(milliseconds) => listening.idle = Duration::from_millis(milliseconds),
+            None => {}
         }
-        listening.health |= !other.health_endpoints.is_empty();
+        listening.replay_events = proxies.event_store_max_events.or(proxies.no_event_store.then_some(0));
+        listening.health_paths.clone_from(&other.health_endpoints);
         match &other.cors {
             Some(origins) if origins.is_empty() => listening.origins.push("*".to_owned()),
             Some(origins) => listening.origins.extend(origins.iter().cloned()),
@@ -92,30 +117,99 @@ impl Bridge {
         Ok(())
     }
 
-    fn login_of(&mut self, other: &OtherBridges, notes: &mut Vec<String>) -> Result<(), Failure> {
-        if let Some(token) = &other.oauth2_bearer {
-            self.connection.headers.push(format!("Authorization: Bearer {token}"));
-            notes.push("--oauth2Bearer: others on this machine see the token in the list of processes; pass it with --bearer-env VARIABLE".to_owned());
+    /// Credentials on the command line, which work, and are told about.
+    fn credentials_of(&mut self, gateways: &Gateways, proxies: &Proxies, notes: &mut Vec<String>) {
+        let (headers, login) = (&mut self.connection.headers, &mut self.connection.login);
+        headers.extend(proxies.header_pairs.chunks(2).map(|pair| pair.join(": ")));
+        if let Some(token) = &gateways.oauth2_bearer {
+            headers.push(format!("Authorization: Bearer {token}"));
         }
-        let text = |value: &serde_json::Value, name: &str| value[name].as_str().map(str::to_owned);
+        if let (Some(name), Some(password)) = (&proxies.username, &proxies.password) {
+            headers.push(format!("Authorization: Basic {}", STANDARD.encode(format!("{name}:{password}"))));
+        }
+        if let Some(url) = &proxies.token_url {
+            login.as_client = true;
+            login.token_endpoint.get_or_insert_with(|| url.clone());
+        }
+        login.client_secret.clone_from(&proxies.client_secret);
+        for (given, flag, instead) in [
+            (&gateways.oauth2_bearer, "--oauth2Bearer", "--bearer-env VARIABLE"),
+            (&proxies.client_secret, "--client-secret", "--client-secret-env VARIABLE"),
+            (&proxies.password, "--password", "--header 'Authorization: Basic ${VARIABLE}'"),
+        ] {
+            if given.is_some() {
+                notes.push(format!(
+                    "bridge: {flag}: others on this machine see it in the list of processes; pass it with {instead}"
+                ));
+            }
+        }
+    }
+
+    fn login_of(&mut self, other: &Remote) -> Result<(), Failure> {
+        let login = &mut self.connection.login;
         if let Some(given) = &other.static_oauth_client_info {
             let client = object("--static-oauth-client-info", given)?;
-            self.connection.login.client_id =
-                self.connection.login.client_id.take().or_else(|| text(&client, "client_id"));
-            self.connection.login.client_secret = text(&client, "client_secret");
+            let text = |name: &str| client[name].as_str().map(expanded).transpose();
+            login.client_id = match login.client_id.take() {
+                Some(id) => Some(id),
+                None => text("client_id")?,
+            };
+            login.client_secret = text("client_secret")?;
         }
         if let Some(given) = &other.static_oauth_client_metadata {
             let client = object("--static-oauth-client-metadata", given)?;
-            self.connection.login.client_name = text(&client, "client_name");
-            let scopes = text(&client, "scope").unwrap_or_default();
-            self.connection.login.scopes.extend(scopes.split_whitespace().map(str::to_owned));
+            let text = |name: &str| client[name].as_str().map(str::to_owned);
+            login.client_name = text("client_name");
+            let scopes = text("scope").unwrap_or_default();
+            login.scopes.extend(scopes.split_whitespace().map(str::to_owned));
         }
-        if other.disable_resource_parameter {
-            self.connection.login.resource = Some("none".to_owned());
+        // mcp-remote takes an empty one for none.
+        if other.disable_resource_parameter || login.resource.as_deref() == Some("") {
+            login.resource = Some(NO_RESOURCE.to_owned());
         }
-        self.connection.login.login_timeout = other.auth_timeout.map(Duration::from_secs);
+        login.login_timeout = other.auth_timeout;
+        login.success_url.clone_from(&other.auth_success_url);
         Ok(())
     }
+
+    fn connection_of(&mut self, proxies: &Proxies, remote: &Remote) {
+        let connection = &mut self.connection;
+        connection.variables.extend(proxies.variable_pairs.chunks(2).map(|pair| pair.join("=")));
+        connection.inherit_env |= proxies.pass_environment;
+        if let Some(file) = proxies.verify_ssl.as_ref().filter(|value| !is_yes(value)) {
+            connection.ca.get_or_insert_with(|| file.into());
+        }
+        if let Some(era) = proxies.upstream_protocol.filter(|_| connection.era == Era::Auto) {
+            connection.era = era;
+        }
+        for (given, ours) in [
+            (proxies.request_timeout, &mut connection.timeout),
+            (proxies.connection_timeout, &mut connection.connect_timeout),
+        ] {
+            if let Some(milliseconds) = given {
+                *ours = Duration::from_millis(milliseconds);
+            }
+        }
+        connection.ping_interval = remote.ping_interval.or(remote.keep_alive.then_some(PING_INTERVAL));
+    }
+}
+
+fn is_yes(value: &str) -> bool {
+    matches!(&*value.to_lowercase(), "true" | "1" | "yes" | "on")
+}
+
+/// A value in which `${VARIABLE}` is replaced.
+fn expanded(text: &str) -> Result<String, Failure> {
+    let mut parts = text.split("${");
+    let mut whole = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let Some((name, rest)) = part.split_once('}') else { return Ok(text.to_owned()) };
+        let value = std::env::var(name)
+            .map_err(|_| Failure::usage(format!("--static-oauth-client-info: the variable {name} is not set")))?;
+        whole += &value;
+        whole += rest;
+    }
+    Ok(whole)
 }
 
 /// A word as a shell reads it.
@@ -124,83 +218,4 @@ fn quoted(word: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::Parser;
-
-    #[derive(Parser)]
-    struct Words {
-        #[command(flatten)]
-        bridge: Bridge,
-    }
-
-    /// The bridge after the words of another one, and the notes.
-    fn read(words: &str) -> Result<(Bridge, Vec<String>), String> {
-        let words = shlex::split(words).unwrap();
-        let mut bridge = Words::try_parse_from(words).map_err(|error| error.to_string())?.bridge;
-        let text = |failure: Failure| failure.lines().into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n");
-        let notes = bridge.translate().map_err(text)?;
-        Ok((bridge, notes))
-    }
-
-    #[test]
-    fn lines_of_supergateway_are_understood() {
-        let line = "supergateway --stdio 'npx -y some-server /tmp' --port 9000 --outputTransport streamableHttp \
-                    --stateful --sessionTimeout 60000 --ssePath /s --messagePath /m --healthEndpoint /healthz \
-                    --cors --baseUrl https://x --logLevel debug";
-        let (bridge, notes) = read(line).unwrap();
-        assert_eq!(bridge.connection.command_line.as_deref(), Some("npx -y some-server /tmp"));
-        let listening = &bridge.listening;
-        assert_eq!(listening.listen.as_deref(), Some("127.0.0.1:9000"));
-        assert_eq!((&*listening.sse_path, &*listening.message_path, &*listening.path), ("/s", "/m", "/mcp"));
-        assert_eq!((listening.idle, listening.health), (Duration::from_secs(60), true));
-        assert_eq!(listening.origins, ["*"]);
-        assert_eq!(bridge.log, Some(Level::Debug));
-        assert_eq!(notes.len(), 1, "{notes:?}");
-
-        let (bridge, _) = read("supergateway --stdio server").unwrap();
-        assert_eq!(bridge.listening.listen.as_deref(), Some("127.0.0.1:8000"));
-        let (bridge, notes) = read("supergateway --sse https://x/sse --oauth2Bearer t").unwrap();
-        assert_eq!((&*bridge.words, bridge.connection.transport), (&["https://x/sse".to_owned()][..], Transport::Sse));
-        assert_eq!((bridge.listening.listen, notes.len()), (None, 1));
-        let (bridge, _) = read("supergateway --streamableHttp https://x/mcp --outputTransport sse").unwrap();
-        assert_eq!((&*bridge.words[0], &*bridge.listening.listen.unwrap()), ("https://x/mcp", "127.0.0.1:8000"));
-
-        for (line, problem) in [
-            ("x --stdio 'a && b'", "-- sh -c 'a && b'"),
-            ("x --stdio \"it's a | b\"", r"-- sh -c 'it'\''s a | b'"),
-            ("x --stdio a --outputTransport ws", "no revision"),
-            ("x --stdio a --outputTransport tcp", "streamableHttp, sse or stdio"),
-        ] {
-            let failure = read(line).err().unwrap();
-            assert!(failure.contains(problem), "{failure}");
-        }
-    }
-
-    #[test]
-    fn lines_of_mcp_remote_are_understood() {
-        let line = "mcp-remote https://x/sse 9696 --transport sse-only --protocol auto --allow-http --header X:y \
-                    --static-oauth-client-info '{\"client_id\": \"c\", \"client_secret\": \"s\"}' \
-                    --static-oauth-client-metadata '{\"scope\": \"a b\", \"client_name\": \"n\"}' \
-                    --auth-timeout 60 --host 127.0.0.1 --debug --enable-proxy --keep-alive --resource none --ignore-tool 'delete*'";
-        let (bridge, notes) = read(line).unwrap();
-        assert_eq!(bridge.words, ["https://x/sse", "9696"]);
-        assert_eq!((bridge.connection.transport, bridge.log), (Transport::Sse, Some(Level::Debug)));
-        assert_eq!(bridge.tool_deny, ["delete*"]);
-        let login = &bridge.connection.login;
-        assert_eq!((login.client_id.as_deref(), login.client_secret.as_deref()), (Some("c"), Some("s")));
-        assert_eq!(
-            (login.client_name.as_deref(), &login.scopes[..]),
-            (Some("n"), &["a".to_owned(), "b".to_owned()][..])
-        );
-        assert_eq!(login.login_timeout, Some(Duration::from_secs(60)));
-        assert_eq!(notes.len(), 1, "{notes:?}");
-        for transport in ["http-only", "http-first", "sse-first", "auto", "sse"] {
-            assert!(read(&format!("x https://x/ --transport {transport}")).is_ok(), "{transport}");
-        }
-        let failure = read("x https://x/ --auth-success-url x").err().unwrap();
-        assert!(failure.contains("does not yet"), "{failure}");
-        let failure = read("x https://x/ --static-oauth-client-info nonsense").err().unwrap();
-        assert!(failure.contains("this is no JSON"), "{failure}");
-    }
-}
+mod tests;
