@@ -8,7 +8,9 @@
 
 mod arguments;
 mod changes;
+mod code;
 mod commands;
+mod completion;
 mod connection;
 mod content;
 mod edit;
@@ -54,6 +56,8 @@ struct Program {
 }
 
 fn main() -> ExitCode {
+    // Ends the process if a shell asks for completions.
+    clap_complete::CompleteEnv::with_factory(Program::command).var(completion::VARIABLE).complete();
     let program = Program::parse();
     let output = Output::new(&program.output);
     let ended = program.output.record().and_then(|()| run(program.command, &output));

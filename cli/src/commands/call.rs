@@ -2,6 +2,7 @@
 
 use crate::{
     arguments::{Arguments, InputFlags},
+    code, completion,
     connection::{Connection, Options},
     exit::Exit,
     failure::Failure,
@@ -11,6 +12,7 @@ use crate::{
     tool_result::ResultFlags,
 };
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use trunkline::{
@@ -40,11 +42,14 @@ Examples:
   trunkline call forecast city=Oslo -- python weather.py")]
 pub(crate) struct Call {
     /// The server, unless a command follows `--`; then the tool and its arguments.
-    #[arg(value_name = "WORD", required = true)]
+    #[arg(value_name = "WORD", add = ArgValueCompleter::new(completion::calls), required = true)]
     words: Vec<String>,
     /// Print the request instead of sending it.
     #[arg(long)]
     dry_run: bool,
+    /// Print the call as code instead of sending it: a program, or a line of a shell.
+    #[arg(long, value_name = "LANGUAGE", conflicts_with_all = ["dry_run", "task"])]
+    code: Option<code::Form>,
     /// Send arguments that the tool's schema does not allow, and call a tool that is not listed.
     #[arg(long)]
     no_validate: bool,
@@ -96,6 +101,12 @@ impl Call {
         if self.dry_run {
             let request = connection.client.preview(method::TOOLS_CALL, Some(&params), &options);
             output.raw(&request.map_err(failed)?);
+            connection.close().await;
+            return Ok(Exit::Done);
+        }
+        if let Some(form) = self.code {
+            let about = (&connection, &self.connection);
+            output.text(&code::of_call(form, about, (&tool, &arguments), &params).await?);
             connection.close().await;
             return Ok(Exit::Done);
         }
@@ -171,6 +182,7 @@ impl Call {
     ) -> Result<Map<String, Value>, Failure> {
         let tools = connection.client.list_tools().await;
         let tools = tools.map_err(|error| connection.failure(error, "listing tools"))?;
+        completion::keep(&connection.server.label, &tools);
         let tool = tools.iter().find(|tool| tool.name == name);
         let Some(tool) = tool else {
             if self.no_validate {

@@ -1,6 +1,7 @@
 //! `trunkline list`: what a server offers, or which servers are configured.
 
 use crate::{
+    completion,
     connection::Connection,
     exit::Exit,
     failure::Failure,
@@ -12,6 +13,7 @@ use crate::{
     target,
 };
 use clap::{Args, ValueEnum};
+use clap_complete::ArgValueCompleter;
 use serde_json::{Map, Value, json, value::RawValue};
 use trunkline::{
     RequestOptions,
@@ -35,7 +37,7 @@ Examples:
 pub(crate) struct List {
     /// The server, unless a command follows `--`; then `tools`, `resources`, `templates`, `prompts`
     /// or `all`, and a pattern of names with `*` and `?`.
-    #[arg(value_name = "WORD")]
+    #[arg(value_name = "WORD", add = ArgValueCompleter::new(completion::servers))]
     words: Vec<String>,
     /// Print the schemas of tools.
     #[arg(long)]
@@ -193,6 +195,10 @@ async fn fetch(connection: &Connection, kind: Kind, pattern: Option<&str>) -> Re
     let mut members: std::collections::BTreeMap<String, Box<RawValue>> = read_json(list.as_str())?;
     let items: Vec<Box<RawValue>> =
         members.remove(member).map_or_else(|| Ok(Vec::new()), |items| read_json(items.get()))?;
+    if kind == Kind::Tools {
+        let tools: Vec<Tool> = items.iter().filter_map(|item| read(item).ok()).collect();
+        completion::keep(&connection.server.label, &tools);
+    }
     let is_wanted = |item: &RawValue| {
         let Some(pattern) = pattern else { return true };
         let item: Value = serde_json::from_str(item.get()).unwrap_or_default();

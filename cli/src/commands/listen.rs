@@ -1,6 +1,7 @@
 //! `trunkline listen`: prints what a server announces.
 
 use crate::{
+    completion,
     connection::{Connection, Events, Options},
     exit::Exit,
     failure::Failure,
@@ -10,6 +11,7 @@ use crate::{
     target,
 };
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use serde_json::json;
 use trunkline::{
     printable_json,
@@ -24,7 +26,7 @@ use trunkline::{
 #[command(override_usage = "trunkline listen [OPTIONS] [SERVER] [URI]... [-- COMMAND...]")]
 pub(crate) struct Listen {
     /// The server, unless a command follows `--`; then URIs of resources to watch.
-    #[arg(value_name = "WORD")]
+    #[arg(value_name = "WORD", add = ArgValueCompleter::new(completion::servers))]
     words: Vec<String>,
     #[command(flatten)]
     connection: ConnectionFlags,

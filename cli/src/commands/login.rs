@@ -1,6 +1,7 @@
 //! `trunkline login`: logs in at a server, and keeps the tokens for the next commands.
 
 use crate::{
+    completion,
     connection::{Connection, Options},
     exit::Exit,
     failure::Failure,
@@ -12,6 +13,7 @@ use crate::{
     target,
 };
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use serde_json::json;
 use trunkline::{auth::AuthExchange, client::ErrorKind, protocol::RawJson};
 
@@ -22,7 +24,7 @@ mod import;
 #[command(override_usage = "trunkline login [OPTIONS] <SERVER>")]
 pub(crate) struct Login {
     /// The server: a URL, or the name of a configured server.
-    #[arg(value_name = "SERVER", required_unless_present = "import_mcp_remote")]
+    #[arg(value_name = "SERVER", add = ArgValueCompleter::new(completion::servers), required_unless_present = "import_mcp_remote")]
     server: Option<String>,
     /// Take over the login that mcp-remote has kept; without a server, those of all configured
     /// servers.

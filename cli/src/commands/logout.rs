@@ -2,6 +2,7 @@
 
 use super::login::over_http;
 use crate::{
+    completion,
     connection::{Connection, Options},
     exit::Exit,
     failure::Failure,
@@ -9,6 +10,7 @@ use crate::{
     output::Output,
 };
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use serde_json::json;
 use trunkline::protocol::RawJson;
 
@@ -17,7 +19,7 @@ use trunkline::protocol::RawJson;
 #[command(override_usage = "trunkline logout [OPTIONS] <SERVER>")]
 pub(crate) struct Logout {
     /// The server: a URL, or the name of a configured server.
-    #[arg(value_name = "SERVER")]
+    #[arg(value_name = "SERVER", add = ArgValueCompleter::new(completion::servers))]
     server: String,
     #[command(flatten)]
     connection: ConnectionFlags,

@@ -64,7 +64,7 @@ impl Command {
         }
     }
 
-    /// Runs the command. `program` is the whole command line, for its completion.
+    /// Runs the command. `program` is the whole command line, for its manual pages.
     pub(crate) async fn run(self, output: &Output, program: &mut clap::Command) -> Result<Exit, Failure> {
         match self {
             Self::Bridge(bridge) => bridge.run(output).await,
@@ -87,7 +87,7 @@ impl Command {
             Self::Uninstall(uninstall) => uninstall.run(output).await,
             Self::Pack(pack) => pack.run(output),
             Self::Publish(publish) => publish.run(output),
-            Self::Completions(completions) => Ok(completions.run(program)),
+            Self::Completions(completions) => completions.run(),
             Self::Man(man) => man.run(program),
         }
     }

@@ -1,10 +1,11 @@
 //! `trunkline ping`: checks that a server answers.
 
 use crate::{
-    connection::Connection, exit::Exit, failure::Failure, flags::ConnectionFlags, output::Output, table::one_line,
-    target,
+    completion, connection::Connection, exit::Exit, failure::Failure, flags::ConnectionFlags, output::Output,
+    table::one_line, target,
 };
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use serde_json::json;
 use std::time::{Duration, Instant};
 use trunkline::protocol::RawJson;
@@ -14,7 +15,7 @@ use trunkline::protocol::RawJson;
 #[command(override_usage = "trunkline ping [OPTIONS] [SERVER] [-- COMMAND...]")]
 pub(crate) struct Ping {
     /// The server, unless a command follows `--`.
-    #[arg(value_name = "WORD")]
+    #[arg(value_name = "WORD", add = ArgValueCompleter::new(completion::servers))]
     words: Vec<String>,
     #[command(flatten)]
     connection: ConnectionFlags,

@@ -2,6 +2,7 @@
 
 use crate::{
     arguments::{Arguments, InputFlags},
+    completion,
     connection::{Connection, Options},
     content::{Content, SaveFlags},
     exit::Exit,
@@ -13,6 +14,7 @@ use crate::{
     target,
 };
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use trunkline::{
@@ -32,7 +34,7 @@ Examples:
   trunkline prompt review code=@main.rs -- python reviews.py")]
 pub(crate) struct Prompt {
     /// The server, unless a command follows `--`; then the prompt and its arguments.
-    #[arg(value_name = "WORD", required = true)]
+    #[arg(value_name = "WORD", add = ArgValueCompleter::new(completion::servers), required = true)]
     words: Vec<String>,
     /// Answer a form of the server with the JSON object in this file.
     #[arg(long, value_name = "FILE")]

@@ -1,6 +1,7 @@
 //! `trunkline read`: reads resources.
 
 use crate::{
+    completion,
     connection::{Connection, Options},
     content::{Content, SaveFlags},
     exit::Exit,
@@ -10,6 +11,7 @@ use crate::{
     target,
 };
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use serde_json::json;
 use std::path::PathBuf;
 use trunkline::{
@@ -26,7 +28,7 @@ Examples:
   trunkline read notes://today > today.txt -- python notes.py")]
 pub(crate) struct Read {
     /// The server, unless a command follows `--`; then the URIs.
-    #[arg(value_name = "WORD", required = true)]
+    #[arg(value_name = "WORD", add = ArgValueCompleter::new(completion::servers), required = true)]
     words: Vec<String>,
     /// Answer a form of the server with the JSON object in this file.
     #[arg(long, value_name = "FILE")]

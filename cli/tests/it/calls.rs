@@ -314,3 +314,18 @@ fn messages_and_http_heads_are_recorded_without_secrets() {
     let refused = trunkline(&["list", "--wire", "/dev/null/wire", "--", "server"]);
     assert!(refused.failed(2).contains("--wire"), "{refused:?}");
 }
+
+#[test]
+fn a_call_is_printed_as_a_line_for_curl_if_the_server_has_no_sessions() {
+    let server = OverHttp::start();
+    let header = "X-Team: ${TEAM:-x}";
+    let words = ["call", "--code", "curl", "--header", header, &*server.url, "add_numbers", "a=1", "b=2"];
+    let line = trunkline(&words).done().stdout;
+    for part in
+        ["curl http://", "-H 'mcp-name: add_numbers'", "-H \"X-Team: ${TEAM:-x}\"", r#""arguments":{"a":1,"b":2}"#]
+    {
+        assert!(line.contains(part), "{part} in {line}");
+    }
+    let legacy = trunkline(&[&words[..], &["--era", "legacy"]].concat());
+    assert!(legacy.failed(2).contains("needs a session"), "{legacy:?}");
+}

@@ -72,11 +72,49 @@ fn only_commands_that_exist_are_in_the_help_and_in_the_completions() {
     }
     for shell in ["bash", "zsh", "fish", "powershell"] {
         let script = trunkline(&["completions", shell]).done().stdout;
-        assert!(script.contains("completions") && script.contains("bearer-env"), "{shell}: {script}");
+        assert!(script.contains("TRUNKLINE_COMPLETE") && script.contains("trunkline"), "{shell}: {script}");
     }
     let misspelt = trunkline(&["lst"]);
     assert_eq!(misspelt.code, Some(2));
     assert!(misspelt.stderr.contains("'list'"), "{misspelt:?}");
+}
+
+/// What a shell would offer for the last word of a line; after a blank, without the flags.
+fn offered(home: &Folder, words: &[&str]) -> Vec<String> {
+    let mut program = command(&home.path);
+    program.env("TRUNKLINE_COMPLETE", "fish").args(["--", "trunkline"]).args(words);
+    let lines = ran(&mut program).done().stdout;
+    let is_shown = |word: &&str| !words.ends_with(&[""]) || !word.starts_with('-');
+    let offered = lines.lines().map(|line| line.split('\t').next().unwrap_or_default());
+    offered.filter(is_shown).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_shell_completes_servers_and_the_tools_that_were_listed() {
+    let (home, server) = (Folder::new(), OverHttp::start());
+    home.write(".cursor/mcp.json", r#"{"mcpServers": {"notes": {"url": "https://notes.example/mcp"}}}"#);
+    assert_eq!(offered(&home, &["call", "no"]), ["notes"]);
+    assert_eq!(offered(&home, &["li"]), ["list", "listen"]);
+    let flags = offered(&home, &["call", "--bea"]);
+    assert_eq!(flags, ["--bearer-env"]);
+    let url = &*server.url;
+    assert_eq!(offered(&home, &["call", url, "add"]), [""; 0], "nothing was listed");
+    ran(command(&home.path).args(["list", url, "tools", "nothing*"])).done();
+    assert_eq!(offered(&home, &["call", url, "add"]), ["add_numbers"]);
+    assert_eq!(offered(&home, &["call", "--timeout", "5s", url, "add_numbers", ""]), ["a=", "b="]);
+    assert_eq!(offered(&home, &["call", url, "add_numbers", "a=1", ""]), ["b="]);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = home.path.join(".cache/trunkline/lists");
+        let file = std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
+        let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&folder), mode(&file)), (0o700, 0o600));
+        let old = std::time::SystemTime::now() - std::time::Duration::from_secs(2 * 3600);
+        std::fs::File::options().write(true).open(&file).unwrap().set_modified(old).unwrap();
+    }
+    #[cfg(unix)]
+    assert_eq!(offered(&home, &["call", url, "add"]), [""; 0], "the list is old");
 }
 
 #[test]

@@ -59,7 +59,7 @@ pub(crate) fn command(home: &Path) -> Command {
         command.env_remove(name);
     }
     command.env("HOME", home).env("USERPROFILE", home).env("APPDATA", home);
-    for name in ["XDG_CONFIG_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR"] {
+    for name in ["XDG_CONFIG_HOME", "XDG_CACHE_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR"] {
         command.env_remove(name);
     }
     command.current_dir(home).stdin(Stdio::null());

@@ -1,8 +1,9 @@
 //! The flags of `trunkline bridge`.
 
 use super::{callers::Callers, listening::Listening, other_bridges::OtherBridges};
-use crate::flags::ConnectionFlags;
+use crate::{completion, flags::ConnectionFlags};
 use clap::{Args, ValueEnum};
+use clap_complete::ArgValueCompleter;
 use std::time::Duration;
 
 /// Join a client to a server that speaks another transport or another revision.
@@ -19,7 +20,7 @@ Examples:
   trunkline bridge --listen unix:/run/mcp.sock github        a configured server on a Unix socket")]
 pub(crate) struct Bridge {
     /// The server, unless a command follows `--`; then the port to which a login redirects.
-    #[arg(value_name = "[SERVER] [CALLBACK_PORT]")]
+    #[arg(value_name = "[SERVER] [CALLBACK_PORT]", add = ArgValueCompleter::new(completion::servers))]
     pub(in crate::commands) words: Vec<String>,
     #[command(flatten)]
     pub(in crate::commands) connection: ConnectionFlags,

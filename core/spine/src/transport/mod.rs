@@ -60,6 +60,9 @@ pub use channel::{Channel, ChannelConnector};
 #[cfg(feature = "child-process")]
 pub use child::{ChildCommand, ChildStderr};
 #[cfg(feature = "http-client")]
+#[doc(hidden)]
+pub use http_client::headers_of_request;
+#[cfg(feature = "http-client")]
 pub use http_client::{HttpConnector, HttpEndpoint};
 #[cfg(feature = "auth")]
 pub use http_fetch::HttpFetch;

@@ -16,7 +16,7 @@ use crate::{
     },
     engine::{MethodCall, RequestExtras},
     protocol::{
-        Era, RawJson, Revision, RevisionFeature,
+        Era, RawJson, RequestId, Revision, RevisionFeature,
         method::{self, MessageKind, Method, Sender},
         model::TaskSupport,
     },
@@ -84,6 +84,32 @@ impl Client {
         let sent = sent.map_err(|error| ClientError::Invalid(error.message))?;
         conversation.fail(&sent.id);
         Ok(RawJson::trusted(sent.message))
+    }
+
+    /// What HTTP mirrors of the request of [`Client::preview`]. `None` in the legacy era, in which a
+    /// session comes first.
+    ///
+    /// # Errors
+    /// If the request could not be sent: see [`Client::request`].
+    #[doc(hidden)]
+    pub fn preview_head(
+        &self,
+        method: &str,
+        params: Option<&RawJson>,
+        options: &RequestOptions,
+    ) -> Result<Option<RequestHead>, ClientError> {
+        let inner = &self.inner;
+        inner.check_open()?;
+        let name = subject(inner.parts(method, params, options))?;
+        let Some(revision) = inner.revision().filter(|revision| revision.era() == Era::Modern) else {
+            return Ok(None);
+        };
+        let parameters = match (method, &name) {
+            (method::TOOLS_CALL, Some(tool)) => inner.known_tools.headers_of(tool, params)?,
+            _ => Vec::new(),
+        };
+        let (id, method) = (RequestId::from(0_i64), spoken(method, Some(revision)).into());
+        Ok(Some(RequestHead { id, method, name, revision: Some(revision), parameters, trace: None }))
     }
 
     /// Sends the first request of a call.

@@ -56,6 +56,21 @@ pub(super) fn of_message(
     Ok(found)
 }
 
+/// The headers of a request without a session, as a client sends them.
+///
+/// # Errors
+/// If a part of the request cannot be sent in a header.
+#[doc(hidden)]
+pub fn headers_of_request(request: &RequestHead) -> Result<Vec<(String, String)>, String> {
+    let mut base = of_posts(HeaderMap::new());
+    base.remove(header::ACCEPT_ENCODING);
+    let headers = of_message(&base, request.revision, None, Some(request))?;
+    let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    let mut headers: Vec<_> = headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect();
+    headers.sort_unstable();
+    Ok(headers)
+}
+
 /// The headers of the GET that opens a stream. HTTP+SSE has no session.
 pub(super) fn of_stream(base: &HeaderMap, revision: Option<Revision>, session: Option<&HeaderValue>) -> HeaderMap {
     let mut found = of_session(base, revision, session);

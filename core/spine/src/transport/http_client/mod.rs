@@ -16,4 +16,6 @@ mod session_renewal;
 mod tls;
 
 pub use connector::HttpConnector;
+#[doc(hidden)]
+pub use heads::headers_of_request;
 pub use http_endpoint::HttpEndpoint;

@@ -1,0 +1,59 @@
+//! A call as code: a short program, a line for `curl`, or one for this program.
+
+mod literals;
+mod place;
+mod programs;
+mod shell;
+
+use crate::{connection::Connection, failure::Failure, flags::ConnectionFlags};
+use clap::ValueEnum;
+use place::Place;
+use serde_json::{Map, Value};
+use trunkline::protocol::RawJson;
+
+/// What to print a call as.
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    #[value(alias = "py")]
+    Python,
+    #[value(aliases = ["ts", "typescript", "js", "javascript"])]
+    Node,
+    #[value(alias = "rs")]
+    Rust,
+    C,
+    Go,
+    #[value(alias = "kt")]
+    Kotlin,
+    Java,
+    #[value(alias = "rb")]
+    Ruby,
+    Swift,
+    Curl,
+    Trunkline,
+}
+
+/// A call to print.
+struct Written<'a> {
+    place: Place,
+    tool: &'a str,
+    arguments: &'a Map<String, Value>,
+}
+
+/// The call of a tool as code. `params` are those of its request.
+pub(crate) async fn of_call(
+    form: Form,
+    (connection, flags): (&Connection, &ConnectionFlags),
+    (tool, arguments): (&str, &Map<String, Value>),
+    params: &RawJson,
+) -> Result<String, Failure> {
+    let place = Place::of(&connection.server.target, flags)?;
+    let call = Written { place, tool, arguments };
+    match form {
+        Form::Trunkline => Ok(shell::trunkline(&call, &connection.server.label)),
+        Form::Curl => shell::curl(&call, connection, params).await,
+        language => Ok(programs::program(language, &call)),
+    }
+}
+
+#[cfg(test)]
+mod tests;
