@@ -143,6 +143,9 @@ type HTTPOptions struct {
 	// if it is closing, or if its store does not respond within half a second. If a router has already
 	// chosen the endpoint's path, health routes are up to the application.
 	Health bool `json:"health,omitempty"`
+	// More paths that return 200 while the process is serving, such as `/health`, with or without the
+	// option `health`.
+	HealthPaths []string `json:"healthPaths,omitempty"`
 	// Keep no sessions for legacy clients.
 	Stateless bool `json:"stateless,omitempty"`
 	// Respond with plain JSON and never with an event stream, except to `subscriptions/listen`; the
@@ -285,6 +288,9 @@ type ClientOptions struct {
 	//
 	// Deprecated: log to standard error or through OpenTelemetry instead.
 	LogLevel LoggingLevel `json:"logLevel,omitempty"`
+	// How often to ping a server of the legacy era, so that neither it nor a proxy on the way drops an
+	// idle session. By default, never. Later revisions have no sessions.
+	PingInterval time.Duration `json:"pingIntervalMs,omitempty"`
 	// Maximum time to open the connection, for all attempts together. In memory, this includes opening
 	// the lifespan of the server. The default is 30 seconds.
 	ConnectTimeout time.Duration `json:"connectTimeoutMs,omitempty"`
@@ -475,8 +481,11 @@ type OAuthOptions struct {
 	// authorization servers, such as Microsoft Entra ID, refuse it next to their own scopes. Turning it
 	// off needs `issuer`. The default is true.
 	SendResource *bool `json:"sendResource,omitempty"`
+	// The `resource` parameter, if the authorization server knows the server by another URI than the
+	// metadata of the server does. Credentials are kept for each such URI.
+	Resource string `json:"resource,omitempty"`
 	// The token endpoint, if the metadata of the authorization server is missing or names one that
-	// cannot be reached. It needs `issuer`.
+	// cannot be reached. It needs `issuer`, unless the client acts on its own behalf.
 	TokenEndpoint string `json:"tokenEndpoint,omitempty"`
 	// Send the ID token (OpenID Connect Core section 2) to the server instead of the access token, as
 	// some gateways require. The client requests the scope `openid`.
@@ -514,6 +523,15 @@ type OAuthOptions struct {
 	// port, or the one it registered itself with. If the program receives redirects itself, the
 	// function ClientHandlers.OnAuthorize returns them.
 	RedirectURI string `json:"redirectUri,omitempty"`
+	// The page to which the browser goes after a login on this machine, such as one of the program: an
+	// https URL, or one on this machine. By default, a note that the page can be closed.
+	SuccessURL string `json:"successUrl,omitempty"`
+	// A login that another program has kept, to take over without asking the user: `client_id` with the
+	// other members of a registration (RFC 7591 section 3.2.1), and `access_token` with those of a
+	// token response (RFC 6749 section 5.1), where `expires_at` is a Unix timestamp in seconds. It is
+	// used once, for an authorization server that is its `issuer`, if it has one, and only if the store
+	// has no tokens.
+	ImportedLogin map[string]any `json:"importedLogin,omitempty"`
 	// Maximum time for a login; at most 15 min. The default is 5 minutes.
 	LoginTimeout time.Duration `json:"loginTimeoutMs,omitempty"`
 	// Maximum time for one request to an authorization server. The default is 30 seconds.

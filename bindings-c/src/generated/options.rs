@@ -545,6 +545,16 @@ pub unsafe extern "C" fn trunkline_http_options_set_health(
     set!(options, options.given.put("health", health))
 }
 
+/// Adds one of the more paths that return 200 while the process is serving, such as `/health`,
+/// with or without the option `health`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_http_options_add_health_path(
+    options: *mut trunkline_http_options,
+    health_path: trunkline_str,
+) -> trunkline_result {
+    set!(options, options.given.push("healthPaths", text!(health_path)))
+}
+
 /// Sets whether to keep no sessions for legacy clients. Default false.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_stateless(
@@ -983,6 +993,17 @@ pub unsafe extern "C" fn trunkline_client_options_set_log_level(
     log_level: trunkline_str,
 ) -> trunkline_result {
     set!(options, options.given.put("logLevel", text!(log_level)))
+}
+
+/// Sets the how often to ping a server of the legacy era, so that neither it nor a proxy on the
+/// way drops an idle session. By default, never. Later revisions have no sessions. In
+/// milliseconds.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trunkline_client_options_set_ping_interval_ms(
+    options: *mut trunkline_client_options,
+    ping_interval_ms: u64,
+) -> trunkline_result {
+    set!(options, options.given.put("pingIntervalMs", ping_interval_ms))
 }
 
 /// Sets the maximum time to open the connection, for all attempts together. In memory, this

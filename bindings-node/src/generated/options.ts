@@ -175,6 +175,11 @@ export interface HttpOptions {
    * already chosen the endpoint's path, health routes are up to the application. Default: false.
    */
   health?: boolean | undefined;
+  /**
+   * More paths that return 200 while the process is serving, such as `/health`, with or without the
+   * option `health`.
+   */
+  healthPaths?: readonly string[] | undefined;
   /** Keep no sessions for legacy clients. Default: false. */
   stateless?: boolean | undefined;
   /**
@@ -379,6 +384,11 @@ export interface ClientOptions {
    */
   logLevel?: LoggingLevel | undefined;
   /**
+   * How often to ping a server of the legacy era, so that neither it nor a proxy on the way drops
+   * an idle session. By default, never. Later revisions have no sessions.
+   */
+  pingInterval?: number | undefined;
+  /**
    * Maximum time to open the connection, for all attempts together. In memory, this includes
    * opening the lifespan of the server. Default: 30,000 (30 s).
    */
@@ -417,7 +427,7 @@ export interface ClientOptions {
 }
 
 /** The times of {@link ClientOptions}. */
-export const clientOptionsTimes = ["timeout", "maxTimeout", "inputTimeout", "hostTaskTtl", "connectTimeout", "probeTimeout", "closeTimeout"] as const;
+export const clientOptionsTimes = ["timeout", "maxTimeout", "inputTimeout", "hostTaskTtl", "pingInterval", "connectTimeout", "probeTimeout", "closeTimeout"] as const;
 
 /** Options of one request. All times are in milliseconds. */
 export interface RequestOptions {
@@ -650,8 +660,13 @@ export interface OAuthOptions {
    */
   sendResource?: boolean | undefined;
   /**
+   * The `resource` parameter, if the authorization server knows the server by another URI than the
+   * metadata of the server does. Credentials are kept for each such URI.
+   */
+  resource?: string | undefined;
+  /**
    * The token endpoint, if the metadata of the authorization server is missing or names one that
-   * cannot be reached. It needs `issuer`.
+   * cannot be reached. It needs `issuer`, unless the client acts on its own behalf.
    */
   tokenEndpoint?: string | undefined;
   /**
@@ -704,6 +719,19 @@ export interface OAuthOptions {
    * function `authorize` returns them.
    */
   redirectUri?: string | undefined;
+  /**
+   * The page to which the browser goes after a login on this machine, such as one of the program:
+   * an https URL, or one on this machine. By default, a note that the page can be closed.
+   */
+  successUrl?: string | undefined;
+  /**
+   * A login that another program has kept, to take over without asking the user: `client_id` with
+   * the other members of a registration (RFC 7591 section 3.2.1), and `access_token` with those of
+   * a token response (RFC 6749 section 5.1), where `expires_at` is a Unix timestamp in seconds. It
+   * is used once, for an authorization server that is its `issuer`, if it has one, and only if the
+   * store has no tokens.
+   */
+  importedLogin?: JsonObject | undefined;
   /** Maximum time for a login; at most 15 min. Default: 300,000 (5 min). */
   loginTimeout?: number | undefined;
   /** Maximum time for one request to an authorization server. Default: 30,000 (30 s). */

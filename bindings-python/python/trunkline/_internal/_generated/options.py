@@ -269,6 +269,11 @@ class ClientOptions(TypedDict, total=False):
     .. deprecated:: 2026-07-28 log to standard error or through OpenTelemetry instead.
     """
 
+    ping_interval: float | None
+    """How often to ping a server of the legacy era, so that neither it nor a proxy on the way
+    drops an idle session. By default, never. Later revisions have no sessions. In seconds.
+    """
+
     connect_timeout: float | None
     """Maximum time to open the connection, for all attempts together. In memory, this includes
     opening the lifespan of the server. In seconds. Default: 30.
@@ -375,6 +380,11 @@ class HttpOptions(TypedDict, total=False):
     server is not ready if it is closing, or if its store does not respond within half a
     second. If a router has already chosen the endpoint's path, health routes are up to the
     application. Default: False.
+    """
+
+    health_paths: Sequence[str] | None
+    """More paths that return 200 while the process is serving, such as `/health`, with or
+    without the option `health`. Default: none.
     """
 
     stateless: bool | None
@@ -534,9 +544,15 @@ class OAuth(TypedDict, total=False):
     Turning it off needs `issuer`. Default: True.
     """
 
+    resource: str | None
+    """The `resource` parameter, if the authorization server knows the server by another URI than
+    the metadata of the server does. Credentials are kept for each such URI. Default: none.
+    """
+
     token_endpoint: str | None
     """The token endpoint, if the metadata of the authorization server is missing or names one
-    that cannot be reached. It needs `issuer`. Default: none.
+    that cannot be reached. It needs `issuer`, unless the client acts on its own behalf.
+    Default: none.
     """
 
     use_id_token: bool | None
@@ -593,6 +609,20 @@ class OAuth(TypedDict, total=False):
     `http://127.0.0.1:8912/callback`, the client listens there; by default, it listens on a
     free port, or the one it registered itself with. If the program receives redirects itself,
     the function `authorize` returns them.
+    """
+
+    success_url: str | None
+    """The page to which the browser goes after a login on this machine, such as one of the
+    program: an https URL, or one on this machine. By default, a note that the page can be
+    closed.
+    """
+
+    imported_login: Mapping[str, Any] | None
+    """A login that another program has kept, to take over without asking the user: `client_id`
+    with the other members of a registration (RFC 7591 section 3.2.1), and `access_token` with
+    those of a token response (RFC 6749 section 5.1), where `expires_at` is a Unix timestamp
+    in seconds. It is used once, for an authorization server that is its `issuer`, if it has
+    one, and only if the store has no tokens. Default: none.
     """
 
     login_timeout: float | None
@@ -718,6 +748,11 @@ class MountOptions(TypedDict, total=False):
     server is not ready if it is closing, or if its store does not respond within half a
     second. If a router has already chosen the endpoint's path, health routes are up to the
     application. Default: False.
+    """
+
+    health_paths: Sequence[str] | None
+    """More paths that return 200 while the process is serving, such as `/health`, with or
+    without the option `health`. Default: none.
     """
 
     stateless: bool | None

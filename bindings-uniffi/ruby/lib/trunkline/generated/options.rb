@@ -131,6 +131,8 @@ module Trunkline
     #   200 or 503. A server is not ready if it is closing, or if its store does not respond within
     #   half a second. If a router has already chosen the endpoint's path, health routes are up to
     #   the application.
+    # - `health_paths` (Array<String>): More paths that return 200 while the process is serving,
+    #   such as `/health`, with or without the option `health`.
     # - `stateless` (Boolean): Keep no sessions for legacy clients.
     # - `json` (Boolean): Respond with plain JSON and never with an event stream, except to
     #   `subscriptions/listen`; the progress and log messages of a call are dropped.
@@ -198,6 +200,7 @@ module Trunkline
       unix_mode: "unixMode",
       path: "path",
       health: "health",
+      health_paths: "healthPaths",
       stateless: "stateless",
       json: "json",
       allowed_hosts: "allowedHosts",
@@ -265,6 +268,9 @@ module Trunkline
     # - `log_level` (String): The minimum severity of log messages requested from servers; by
     #   default, the server decides: on 2026-07-28 it sends none. Deprecated since 2026-07-28: log
     #   to standard error or through OpenTelemetry instead.
+    # - `ping_interval` (Numeric): How often to ping a server of the legacy era, so that neither
+    #   it nor a proxy on the way drops an idle session. By default, never. Later revisions have no
+    #   sessions.
     # - `connect_timeout` (Numeric): Maximum time to open the connection, for all attempts
     #   together. In memory, this includes opening the lifespan of the server.
     # - `reconnect` (Boolean): Reconnect on the next call if the connection was lost; calls in
@@ -302,6 +308,7 @@ module Trunkline
       max_cache_bytes: "maxCacheBytes",
       validate_results: "validateResults",
       log_level: "logLevel",
+      ping_interval: "pingIntervalMs",
       connect_timeout: "connectTimeoutMs",
       reconnect: "reconnect",
       lazy: "lazy",
@@ -487,8 +494,12 @@ module Trunkline
     # - `send_resource` (Boolean): Send the `resource` parameter (RFC 8707), which says for which
     #   server a token is. Some authorization servers, such as Microsoft Entra ID, refuse it next to
     #   their own scopes. Turning it off needs `issuer`.
+    # - `resource` (String): The `resource` parameter, if the authorization server knows the
+    #   server by another URI than the metadata of the server does. Credentials are kept for each
+    #   such URI.
     # - `token_endpoint` (String): The token endpoint, if the metadata of the authorization server
-    #   is missing or names one that cannot be reached. It needs `issuer`.
+    #   is missing or names one that cannot be reached. It needs `issuer`, unless the client acts on
+    #   its own behalf.
     # - `use_id_token` (Boolean): Send the ID token (OpenID Connect Core section 2) to the server
     #   instead of the access token, as some gateways require. The client requests the scope
     #   `openid`.
@@ -518,6 +529,14 @@ module Trunkline
     #   machine, such as `http://127.0.0.1:8912/callback`, the client listens there; by default, it
     #   listens on a free port, or the one it registered itself with. If the program receives
     #   redirects itself, the function `authorize` returns them.
+    # - `success_url` (String): The page to which the browser goes after a login on this machine,
+    #   such as one of the program: an https URL, or one on this machine. By default, a note that
+    #   the page can be closed.
+    # - `imported_login` (Hash{String => Object}): A login that another program has kept, to take
+    #   over without asking the user: `client_id` with the other members of a registration (RFC 7591
+    #   section 3.2.1), and `access_token` with those of a token response (RFC 6749 section 5.1),
+    #   where `expires_at` is a Unix timestamp in seconds. It is used once, for an authorization
+    #   server that is its `issuer`, if it has one, and only if the store has no tokens.
     # - `login_timeout` (Numeric): Maximum time for a login; at most 15 min.
     # - `request_timeout` (Numeric): Maximum time for one request to an authorization server.
     # - `idp_token_endpoint` (String): The token endpoint of the organization's identity provider
@@ -542,6 +561,7 @@ module Trunkline
       issuer: "issuer",
       assume_pkce: "assumePkce",
       send_resource: "sendResource",
+      resource: "resource",
       token_endpoint: "tokenEndpoint",
       use_id_token: "useIdToken",
       client_metadata_url: "clientMetadataUrl",
@@ -554,6 +574,8 @@ module Trunkline
       dpop: "dpop",
       store: "store",
       redirect_uri: "redirectUri",
+      success_url: "successUrl",
+      imported_login: "importedLogin",
       login_timeout: "loginTimeoutMs",
       request_timeout: "requestTimeoutMs",
       idp_token_endpoint: "idpTokenEndpoint",

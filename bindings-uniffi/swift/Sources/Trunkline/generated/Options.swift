@@ -236,6 +236,9 @@ public struct HTTPOptions: Codable, Sendable {
     /// second. If a router has already chosen the endpoint's path, health routes are up to the
     /// application. Default: `false`.
     public var health: Bool?
+    /// More paths that return 200 while the process is serving, such as `/health`, with or
+    /// without the option `health`.
+    public var healthPaths: [String]?
     /// Keep no sessions for legacy clients. Default: `false`.
     public var stateless: Bool?
     /// Respond with plain JSON and never with an event stream, except to `subscriptions/listen`;
@@ -322,6 +325,7 @@ public struct HTTPOptions: Codable, Sendable {
         case unixMode
         case path
         case health
+        case healthPaths
         case stateless
         case json
         case allowedHosts
@@ -350,6 +354,7 @@ public struct HTTPOptions: Codable, Sendable {
         unixMode: String? = nil,
         path: String? = nil,
         health: Bool? = nil,
+        healthPaths: [String]? = nil,
         stateless: Bool? = nil,
         json: Bool? = nil,
         allowedHosts: [String]? = nil,
@@ -376,6 +381,7 @@ public struct HTTPOptions: Codable, Sendable {
         self.unixMode = unixMode
         self.path = path
         self.health = health
+        self.healthPaths = healthPaths
         self.stateless = stateless
         self.json = json
         self.allowedHosts = allowedHosts
@@ -457,6 +463,9 @@ public struct ClientOptions: Codable, Sendable {
     /// decides: on 2026-07-28 it sends none.
     @available(*, deprecated, message: "since 2026-07-28, log to standard error or through OpenTelemetry instead")
     public var logLevel: LoggingLevel?
+    /// How often to ping a server of the legacy era, so that neither it nor a proxy on the way
+    /// drops an idle session. By default, never. Later revisions have no sessions.
+    public var pingInterval: Duration?
     /// Maximum time to open the connection, for all attempts together. In memory, this includes
     /// opening the lifespan of the server. Default: 30 s.
     public var connectTimeout: Duration?
@@ -501,6 +510,7 @@ public struct ClientOptions: Codable, Sendable {
         case maxCacheBytes
         case validateResults
         case logLevel
+        case pingInterval = "pingIntervalMs"
         case connectTimeout = "connectTimeoutMs"
         case reconnect
         case lazy
@@ -528,6 +538,7 @@ public struct ClientOptions: Codable, Sendable {
         cache: Bool? = nil,
         maxCacheBytes: Int? = nil,
         validateResults: Bool? = nil,
+        pingInterval: Duration? = nil,
         connectTimeout: Duration? = nil,
         reconnect: Bool? = nil,
         lazy: Bool? = nil,
@@ -553,6 +564,7 @@ public struct ClientOptions: Codable, Sendable {
         self.cache = cache
         self.maxCacheBytes = maxCacheBytes
         self.validateResults = validateResults
+        self.pingInterval = pingInterval
         self.connectTimeout = connectTimeout
         self.reconnect = reconnect
         self.lazy = lazy
@@ -585,6 +597,7 @@ public struct ClientOptions: Codable, Sendable {
         maxCacheBytes: Int? = nil,
         validateResults: Bool? = nil,
         logLevel: LoggingLevel? = nil,
+        pingInterval: Duration? = nil,
         connectTimeout: Duration? = nil,
         reconnect: Bool? = nil,
         lazy: Bool? = nil,
@@ -612,6 +625,7 @@ public struct ClientOptions: Codable, Sendable {
         self.maxCacheBytes = maxCacheBytes
         self.validateResults = validateResults
         self.logLevel = logLevel
+        self.pingInterval = pingInterval
         self.connectTimeout = connectTimeout
         self.reconnect = reconnect
         self.lazy = lazy
@@ -930,8 +944,11 @@ public struct OAuthOptions: Codable, Sendable {
     /// authorization servers, such as Microsoft Entra ID, refuse it next to their own scopes.
     /// Turning it off needs `issuer`. Default: `true`.
     public var sendResource: Bool?
+    /// The `resource` parameter, if the authorization server knows the server by another URI than
+    /// the metadata of the server does. Credentials are kept for each such URI.
+    public var resource: String?
     /// The token endpoint, if the metadata of the authorization server is missing or names one
-    /// that cannot be reached. It needs `issuer`.
+    /// that cannot be reached. It needs `issuer`, unless the client acts on its own behalf.
     public var tokenEndpoint: String?
     /// Send the ID token (OpenID Connect Core section 2) to the server instead of the access
     /// token, as some gateways require. The client requests the scope `openid`. Default: `false`.
@@ -971,6 +988,16 @@ public struct OAuthOptions: Codable, Sendable {
     /// free port, or the one it registered itself with. If the program receives redirects itself,
     /// the function `authorize` returns them.
     public var redirectURI: String?
+    /// The page to which the browser goes after a login on this machine, such as one of the
+    /// program: an https URL, or one on this machine. By default, a note that the page can be
+    /// closed.
+    public var successURL: String?
+    /// A login that another program has kept, to take over without asking the user: `client_id`
+    /// with the other members of a registration (RFC 7591 section 3.2.1), and `access_token` with
+    /// those of a token response (RFC 6749 section 5.1), where `expires_at` is a Unix timestamp
+    /// in seconds. It is used once, for an authorization server that is its `issuer`, if it has
+    /// one, and only if the store has no tokens.
+    public var importedLogin: JSONObject?
     /// Maximum time for a login; at most 15 min. Default: 5 min.
     public var loginTimeout: Duration?
     /// Maximum time for one request to an authorization server. Default: 30 s.
@@ -1001,6 +1028,7 @@ public struct OAuthOptions: Codable, Sendable {
         case issuer
         case assumePkce
         case sendResource
+        case resource
         case tokenEndpoint
         case useIDToken = "useIdToken"
         case clientMetadataURL = "clientMetadataUrl"
@@ -1013,6 +1041,8 @@ public struct OAuthOptions: Codable, Sendable {
         case dpop
         case store
         case redirectURI = "redirectUri"
+        case successURL = "successUrl"
+        case importedLogin
         case loginTimeout = "loginTimeoutMs"
         case requestTimeout = "requestTimeoutMs"
         case idpTokenEndpoint
@@ -1032,6 +1062,7 @@ public struct OAuthOptions: Codable, Sendable {
         issuer: String? = nil,
         assumePkce: Bool? = nil,
         sendResource: Bool? = nil,
+        resource: String? = nil,
         tokenEndpoint: String? = nil,
         useIDToken: Bool? = nil,
         clientMetadataURL: String? = nil,
@@ -1044,6 +1075,8 @@ public struct OAuthOptions: Codable, Sendable {
         dpop: Bool? = nil,
         store: String? = nil,
         redirectURI: String? = nil,
+        successURL: String? = nil,
+        importedLogin: JSONObject? = nil,
         loginTimeout: Duration? = nil,
         requestTimeout: Duration? = nil,
         idpTokenEndpoint: String? = nil,
@@ -1061,6 +1094,7 @@ public struct OAuthOptions: Codable, Sendable {
         self.issuer = issuer
         self.assumePkce = assumePkce
         self.sendResource = sendResource
+        self.resource = resource
         self.tokenEndpoint = tokenEndpoint
         self.useIDToken = useIDToken
         self.clientMetadataURL = clientMetadataURL
@@ -1073,6 +1107,8 @@ public struct OAuthOptions: Codable, Sendable {
         self.dpop = dpop
         self.store = store
         self.redirectURI = redirectURI
+        self.successURL = successURL
+        self.importedLogin = importedLogin
         self.loginTimeout = loginTimeout
         self.requestTimeout = requestTimeout
         self.idpTokenEndpoint = idpTokenEndpoint

@@ -154,6 +154,14 @@ public final class ClientOptions extends ClientHandlers<ClientOptions> {
   }
 
   /**
+   * How often to ping a server of the legacy era, so that neither it nor a proxy on the way drops
+   * an idle session. By default, never. Later revisions have no sessions.
+   */
+  public ClientOptions pingInterval(Duration pingInterval) {
+    return set("pingIntervalMs", pingInterval);
+  }
+
+  /**
    * Maximum time to open the connection, for all attempts together. In memory, this includes
    * opening the lifespan of the server. Default: 30 s.
    */

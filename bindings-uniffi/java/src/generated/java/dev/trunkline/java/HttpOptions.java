@@ -46,6 +46,14 @@ public final class HttpOptions extends HttpSettings<HttpOptions> {
     return set("health", health);
   }
 
+  /**
+   * More paths that return 200 while the process is serving, such as {@code /health}, with or without the
+   * option {@code health}.
+   */
+  public HttpOptions healthPaths(List<String> healthPaths) {
+    return set("healthPaths", healthPaths);
+  }
+
   /** Keep no sessions for legacy clients. Default: {@code false}. */
   public HttpOptions stateless(boolean stateless) {
     return set("stateless", stateless);

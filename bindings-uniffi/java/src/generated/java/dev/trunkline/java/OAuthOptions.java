@@ -66,8 +66,16 @@ public final class OAuthOptions extends Options<OAuthOptions> {
   }
 
   /**
+   * The {@code resource} parameter, if the authorization server knows the server by another URI than the
+   * metadata of the server does. Credentials are kept for each such URI.
+   */
+  public OAuthOptions resource(String resource) {
+    return set("resource", resource);
+  }
+
+  /**
    * The token endpoint, if the metadata of the authorization server is missing or names one that
-   * cannot be reached. It needs {@code issuer}.
+   * cannot be reached. It needs {@code issuer}, unless the client acts on its own behalf.
    */
   public OAuthOptions tokenEndpoint(String tokenEndpoint) {
     return set("tokenEndpoint", tokenEndpoint);
@@ -154,6 +162,25 @@ public final class OAuthOptions extends Options<OAuthOptions> {
    */
   public OAuthOptions redirectUri(String redirectUri) {
     return set("redirectUri", redirectUri);
+  }
+
+  /**
+   * The page to which the browser goes after a login on this machine, such as one of the program:
+   * an https URL, or one on this machine. By default, a note that the page can be closed.
+   */
+  public OAuthOptions successUrl(String successUrl) {
+    return set("successUrl", successUrl);
+  }
+
+  /**
+   * A login that another program has kept, to take over without asking the user: {@code client_id} with
+   * the other members of a registration (RFC 7591 section 3.2.1), and {@code access_token} with those of
+   * a token response (RFC 6749 section 5.1), where {@code expires_at} is a Unix timestamp in seconds. It
+   * is used once, for an authorization server that is its {@code issuer}, if it has one, and only if the
+   * store has no tokens.
+   */
+  public OAuthOptions importedLogin(Map<String, Object> importedLogin) {
+    return set("importedLogin", importedLogin);
   }
 
   /** Maximum time for a login; at most 15 min. Default: 5 min. */

@@ -238,6 +238,12 @@ public class HttpOptions {
      */
     public var health: Boolean? = null
 
+    /**
+     * More paths that return 200 while the process is serving, such as `/health`, with or without
+     * the option `health`.
+     */
+    public var healthPaths: List<String>? = null
+
     /** Keep no sessions for legacy clients. Default: `false`. */
     public var stateless: Boolean? = null
 
@@ -486,6 +492,14 @@ public class ClientOptions : ClientHandlers() {
      */
     @Deprecated("Since 2026-07-28: log to standard error or through OpenTelemetry instead.")
     public var logLevel: LoggingLevel? = null
+
+    /**
+     * How often to ping a server of the legacy era, so that neither it nor a proxy on the way drops
+     * an idle session. By default, never. Later revisions have no sessions.
+     */
+    @SerialName("pingIntervalMs")
+    @Serializable(with = MillisecondsSerializer::class)
+    public var pingInterval: Duration? = null
 
     /**
      * Maximum time to open the connection, for all attempts together. In memory, this includes
@@ -825,8 +839,14 @@ public class OAuthOptions {
     public var sendResource: Boolean? = null
 
     /**
+     * The `resource` parameter, if the authorization server knows the server by another URI than
+     * the metadata of the server does. Credentials are kept for each such URI.
+     */
+    public var resource: String? = null
+
+    /**
      * The token endpoint, if the metadata of the authorization server is missing or names one that
-     * cannot be reached. It needs `issuer`.
+     * cannot be reached. It needs `issuer`, unless the client acts on its own behalf.
      */
     public var tokenEndpoint: String? = null
 
@@ -891,6 +911,21 @@ public class OAuthOptions {
      * function `authorize` returns them.
      */
     public var redirectUri: String? = null
+
+    /**
+     * The page to which the browser goes after a login on this machine, such as one of the program:
+     * an https URL, or one on this machine. By default, a note that the page can be closed.
+     */
+    public var successUrl: String? = null
+
+    /**
+     * A login that another program has kept, to take over without asking the user: `client_id` with
+     * the other members of a registration (RFC 7591 section 3.2.1), and `access_token` with those
+     * of a token response (RFC 6749 section 5.1), where `expires_at` is a Unix timestamp in
+     * seconds. It is used once, for an authorization server that is its `issuer`, if it has one,
+     * and only if the store has no tokens.
+     */
+    public var importedLogin: JsonObject? = null
 
     /** Maximum time for a login; at most 15 min. Default: 5 min. */
     @SerialName("loginTimeoutMs")
