@@ -13,7 +13,8 @@ pub(crate) struct HttpServers(Vec<(String, Process)>);
 /// The URL of each server, or why it failed to start.
 pub(crate) struct Urls(Vec<(String, Result<String, String>)>);
 
-/// Starts servers concurrently. They print `listening URL` when they are ready.
+/// Starts servers concurrently. They print `listening URL` when they are ready; `trunkline bridge`
+/// prints its URL to stderr.
 pub(crate) fn start(commands: impl IntoIterator<Item = (String, Command)>) -> (HttpServers, Urls) {
     let started: Vec<_> = commands.into_iter().map(|(name, command)| (name, Process::start(command))).collect();
     let until = Instant::now() + START_TIMEOUT;
@@ -30,9 +31,9 @@ pub(crate) fn start(commands: impl IntoIterator<Item = (String, Command)>) -> (H
 }
 
 fn wait_for_url(process: &mut Process, until: Instant) -> Result<String, String> {
-    while let Some(line) = process.stdout_line(until) {
-        if let Some(url) = line.strip_prefix("listening ") {
-            return Ok(url.trim().to_owned());
+    while let Some(line) = process.next_line(until) {
+        if let Some(url) = url_in(&line) {
+            return Ok(url.to_owned());
         }
     }
     let ended = process.wait(Instant::now());
@@ -46,6 +47,12 @@ fn wait_for_url(process: &mut Process, until: Instant) -> Result<String, String>
             START_TIMEOUT.as_secs()
         ),
     })
+}
+
+fn url_in(line: &str) -> Option<&str> {
+    let of_bridge = || line.strip_prefix("bridge: ")?.split_once(" on ")?.1.split_whitespace().next();
+    let url = line.strip_prefix("listening ").map(str::trim).or_else(of_bridge)?;
+    url.starts_with("http").then_some(url)
 }
 
 impl HttpServers {

@@ -119,6 +119,11 @@ impl Process {
         std::iter::from_fn(|| self.line(until)).find(|line| !line.is_error).map(|line| line.text)
     }
 
+    /// The next line of either stream; `None` at their end or after the deadline.
+    pub(crate) fn next_line(&mut self, until: Instant) -> Option<String> {
+        self.line(until).map(|line| line.text)
+    }
+
     /// The next line of either stream. Does not wait for grandchildren that keep the pipes open
     /// after the process has ended.
     fn line(&mut self, until: Instant) -> Option<Line> {

@@ -108,6 +108,8 @@ pub(crate) enum Part {
     Examples,
     Snippets,
     Benches,
+    /// The program `trunkline`, whose bridge is judged with the fixtures in its language.
+    Program,
 }
 
 #[derive(Clone, Copy)]
@@ -204,6 +206,7 @@ impl Language {
             }
             Part::Fixtures => is_in("tests/fixtures"),
             Part::Benches => is_in("benches"),
+            Part::Program => self.name == "rust" && path.starts_with("cli/src/"),
             // Files without a language belong to all, here and among the snippets.
             Part::Examples => match path.strip_prefix("examples/") {
                 Some(file) if file.starts_with("deployment/") => file == format!("deployment/{}.Dockerfile", self.name),

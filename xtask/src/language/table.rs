@@ -9,8 +9,8 @@ use crate::build::{self, system};
 use crate::go_modules;
 use crate::requirements::TestSyntax;
 use crate::test::reads::Reads::{Core, Form, Path, Tables};
-use crate::test::reads::{ALL_RUST, BENCHES, EXAMPLES, FIXTURES, LOGINS, PACKAGE, SNIPPETS};
-use crate::test::{Step, Turn, circles, dependencies, features, sanitized, sizes, suites};
+use crate::test::reads::{ALL_RUST, BENCHES, EXAMPLES, FIXTURES, LOGINS, PACKAGE, PROGRAM, SNIPPETS};
+use crate::test::{Step, Turn, bridge_peers, circles, dependencies, features, sanitized, sizes, suites};
 
 /// The native crate of Kotlin, Java, Ruby and Swift.
 const UNIFFI: &[&str] =
@@ -143,6 +143,13 @@ pub(super) static RUST: Entry = Entry {
         )
         .long(),
         Step::new(Turn::Last, "models of the waist", &[Path("core/bridge/")], suites::models_of_the_waist).long(),
+        Step::new(
+            Turn::Beside,
+            "bridge between programs of others",
+            &[Core, FIXTURES, PROGRAM, Path("tests/bridges/"), Path("xtask/src/test/bridge_peers.rs")],
+            bridge_peers::check,
+        )
+        .long(),
     ],
     bench: builds::our_rust,
     program: |workspace, name, _| vec![workspace.built(name)],

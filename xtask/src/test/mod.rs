@@ -3,6 +3,7 @@
 
 mod beginnings;
 mod binding_modules;
+pub(crate) mod bridge_peers;
 mod checkout;
 pub(crate) mod circles;
 mod count;

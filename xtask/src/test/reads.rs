@@ -26,6 +26,7 @@ pub(crate) const FIXTURES: Reads = Reads::Of(Part::Fixtures);
 pub(crate) const EXAMPLES: Reads = Reads::Of(Part::Examples);
 pub(crate) const SNIPPETS: Reads = Reads::Of(Part::Snippets);
 pub(crate) const BENCHES: Reads = Reads::Of(Part::Benches);
+pub(crate) const PROGRAM: Reads = Reads::Of(Part::Program);
 
 /// Login examples and fixtures at an authorization server.
 pub(crate) const LOGINS: &[Reads] = &[
