@@ -47,8 +47,9 @@ fn the_second_name_works_through_a_link() {
 
 #[test]
 fn the_second_name_alone_says_what_to_do() {
-    let folder = Folder::new();
-    let alone = folder.path.join(format!("trunkline-cli{EXE_SUFFIX}"));
-    fs::copy(Path::new(SECOND), &alone).unwrap();
-    assert!(ran(&mut Command::new(alone)).failed(1).contains("install trunkline-cli again"));
+    // A link: a copy is busy while a process that another test starts has it open for writing.
+    let alone = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("alone{EXE_SUFFIX}"));
+    let _ = fs::remove_file(&alone);
+    fs::hard_link(SECOND, &alone).unwrap();
+    assert!(ran(&mut Command::new(&alone)).failed(1).contains("install trunkline-cli again"));
 }
