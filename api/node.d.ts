@@ -285,6 +285,7 @@ interface ClientOptions {
     maxMessageBytes?: number | undefined;
     maxTimeout?: number | undefined;
     maxValues?: number | undefined;
+    pingInterval?: number | undefined;
     probeTimeout?: number | undefined;
     reconnect?: boolean | undefined;
     relatedRequestsOnly?: boolean | undefined;
@@ -297,7 +298,7 @@ interface ClientOptions {
     variables?: Readonly<Record<string, string>> | undefined;
 }
 
-const clientOptionsTimes: readonly ["timeout", "maxTimeout", "inputTimeout", "hostTaskTtl", "connectTimeout", "probeTimeout", "closeTimeout"];
+const clientOptionsTimes: readonly ["timeout", "maxTimeout", "inputTimeout", "hostTaskTtl", "pingInterval", "connectTimeout", "probeTimeout", "closeTimeout"];
 
 abstract class ClientRequester<Events extends Record<keyof Events, unknown[]>> extends EventEmitter<Events> {
     notify(method: string, params?: object): void;
@@ -730,6 +731,7 @@ interface HttpOptions_2 {
     allowedHosts?: readonly string[] | undefined;
     allowedOrigins?: readonly string[] | undefined;
     health?: boolean | undefined;
+    healthPaths?: readonly string[] | undefined;
     host?: string | undefined;
     idleTimeout?: number | undefined;
     json?: boolean | undefined;
@@ -1050,6 +1052,7 @@ interface OAuthOptions {
     idpClientSecret?: string | undefined;
     idpTokenEndpoint?: string | undefined;
     idpTokenType?: string | undefined;
+    importedLogin?: JsonObject | undefined;
     issuer?: string | undefined;
     keyId?: string | undefined;
     loginTimeout?: number | undefined;
@@ -1057,9 +1060,11 @@ interface OAuthOptions {
     privateKey?: string | undefined;
     redirectUri?: string | undefined;
     requestTimeout?: number | undefined;
+    resource?: string | undefined;
     scopes?: readonly string[] | undefined;
     sendResource?: boolean | undefined;
     store?: string | undefined;
+    successUrl?: string | undefined;
     token?: string | undefined;
     tokenEndpoint?: string | undefined;
     useIdToken?: boolean | undefined;

@@ -872,6 +872,7 @@ class ClientOptions(TypedDict, total=False):
     max_message_bytes: int | None
     max_timeout: float | None
     max_values: int | None
+    ping_interval: float | None
     probe_timeout: float | None
     reconnect: bool | None
     related_requests_only: bool | None
@@ -949,6 +950,7 @@ class ConnectOptions(ClientOptions, ChildOptions, EndpointOptions, total=False):
     name: str
     on_notification: OnNotification
     on_tools_changed: OnToolsChanged
+    ping_interval: float | None
     probe_timeout: float | None
     proxy: str | None
     raise_exceptions: bool
@@ -1316,6 +1318,7 @@ class HttpOptions(TypedDict, total=False):
     allowed_hosts: Sequence[str] | None
     allowed_origins: Sequence[str] | None
     health: bool | None
+    health_paths: Sequence[str] | None
     host: str | None
     idle_timeout: float | None
     json: bool | None
@@ -1663,6 +1666,7 @@ class MountOptions(TypedDict, total=False):
     allowed_hosts: Sequence[str] | None
     allowed_origins: Sequence[str] | None
     health: bool | None
+    health_paths: Sequence[str] | None
     idle_timeout: float | None
     json: bool | None
     max_body_bytes: int | None
@@ -1699,6 +1703,7 @@ class OAuth(TypedDict, total=False):
     idp_client_secret: str | None
     idp_token_endpoint: str | None
     idp_token_type: str | None
+    imported_login: Mapping[str, Any] | None
     issuer: str | None
     key_id: str | None
     login_timeout: float | None
@@ -1706,9 +1711,11 @@ class OAuth(TypedDict, total=False):
     private_key: str | None
     redirect_uri: str | None
     request_timeout: float | None
+    resource: str | None
     scopes: Sequence[str] | None
     send_resource: bool | None
     store: str | os.PathLike[str] | None
+    success_url: str | None
     token: str | None
     token_endpoint: str | None
     use_id_token: bool | None

@@ -143,8 +143,8 @@ type HTTPOptions struct {
 	// if it is closing, or if its store does not respond within half a second. If a router has already
 	// chosen the endpoint's path, health routes are up to the application.
 	Health bool `json:"health,omitempty"`
-	// More paths that return 200 while the process is serving, such as `/health`, with or without the
-	// option `health`.
+	// Paths that return 200 while the process is serving, such as `/health`, with or without the option
+	// `health`.
 	HealthPaths []string `json:"healthPaths,omitempty"`
 	// Keep no sessions for legacy clients.
 	Stateless bool `json:"stateless,omitempty"`
@@ -288,8 +288,8 @@ type ClientOptions struct {
 	//
 	// Deprecated: log to standard error or through OpenTelemetry instead.
 	LogLevel LoggingLevel `json:"logLevel,omitempty"`
-	// How often to ping a server of the legacy era, so that neither it nor a proxy on the way drops an
-	// idle session. By default, never. Later revisions have no sessions.
+	// The interval of pings to a server of the legacy era, so that neither it nor a proxy on the way
+	// drops an idle session. By default, there are none. Later revisions have no sessions.
 	PingInterval time.Duration `json:"pingIntervalMs,omitempty"`
 	// Maximum time to open the connection, for all attempts together. In memory, this includes opening
 	// the lifespan of the server. The default is 30 seconds.

@@ -2356,6 +2356,16 @@ trunkline_result trunkline_http_options_set_path(trunkline_http_options *options
 trunkline_result trunkline_http_options_set_health(trunkline_http_options *options, bool health);
 
 /**
+ * Adds one of the paths that return 200 while the process is serving, such as `/health`, with or
+ * without the option `health`.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+trunkline_result trunkline_http_options_add_health_path(trunkline_http_options *options,
+                                                        trunkline_str health_path);
+
+/**
  * Sets whether to keep no sessions for legacy clients. Default false.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
@@ -3312,6 +3322,17 @@ trunkline_result trunkline_client_options_set_validate_results(trunkline_client_
  */
 trunkline_result trunkline_client_options_set_log_level(trunkline_client_options *options,
                                                         trunkline_str log_level);
+
+/**
+ * Sets the interval of pings to a server of the legacy era, so that neither it nor a proxy on
+ * the way drops an idle session. By default, there are none. Later revisions have no sessions.
+ * In milliseconds.
+ *
+ * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
+ * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
+ */
+trunkline_result trunkline_client_options_set_ping_interval_ms(trunkline_client_options *options,
+                                                               uint64_t ping_interval_ms);
 
 /**
  * Sets the maximum time to open the connection, for all attempts together. In memory, this

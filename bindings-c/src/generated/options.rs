@@ -545,8 +545,8 @@ pub unsafe extern "C" fn trunkline_http_options_set_health(
     set!(options, options.given.put("health", health))
 }
 
-/// Adds one of the more paths that return 200 while the process is serving, such as `/health`,
-/// with or without the option `health`.
+/// Adds one of the paths that return 200 while the process is serving, such as `/health`, with or
+/// without the option `health`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_add_health_path(
     options: *mut trunkline_http_options,
@@ -995,9 +995,9 @@ pub unsafe extern "C" fn trunkline_client_options_set_log_level(
     set!(options, options.given.put("logLevel", text!(log_level)))
 }
 
-/// Sets the how often to ping a server of the legacy era, so that neither it nor a proxy on the
-/// way drops an idle session. By default, never. Later revisions have no sessions. In
-/// milliseconds.
+/// Sets the interval of pings to a server of the legacy era, so that neither it nor a proxy on
+/// the way drops an idle session. By default, there are none. Later revisions have no sessions.
+/// In milliseconds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_client_options_set_ping_interval_ms(
     options: *mut trunkline_client_options,

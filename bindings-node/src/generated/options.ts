@@ -176,7 +176,7 @@ export interface HttpOptions {
    */
   health?: boolean | undefined;
   /**
-   * More paths that return 200 while the process is serving, such as `/health`, with or without the
+   * Paths that return 200 while the process is serving, such as `/health`, with or without the
    * option `health`.
    */
   healthPaths?: readonly string[] | undefined;
@@ -384,8 +384,8 @@ export interface ClientOptions {
    */
   logLevel?: LoggingLevel | undefined;
   /**
-   * How often to ping a server of the legacy era, so that neither it nor a proxy on the way drops
-   * an idle session. By default, never. Later revisions have no sessions.
+   * The interval of pings to a server of the legacy era, so that neither it nor a proxy on the way
+   * drops an idle session. By default, there are none. Later revisions have no sessions.
    */
   pingInterval?: number | undefined;
   /**

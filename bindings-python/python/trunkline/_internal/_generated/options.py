@@ -270,8 +270,9 @@ class ClientOptions(TypedDict, total=False):
     """
 
     ping_interval: float | None
-    """How often to ping a server of the legacy era, so that neither it nor a proxy on the way
-    drops an idle session. By default, never. Later revisions have no sessions. In seconds.
+    """The interval of pings to a server of the legacy era, so that neither it nor a proxy on the
+    way drops an idle session. By default, there are none. Later revisions have no sessions.
+    In seconds.
     """
 
     connect_timeout: float | None
@@ -383,8 +384,8 @@ class HttpOptions(TypedDict, total=False):
     """
 
     health_paths: Sequence[str] | None
-    """More paths that return 200 while the process is serving, such as `/health`, with or
-    without the option `health`. Default: none.
+    """Paths that return 200 while the process is serving, such as `/health`, with or without the
+    option `health`. Default: none.
     """
 
     stateless: bool | None
@@ -751,8 +752,8 @@ class MountOptions(TypedDict, total=False):
     """
 
     health_paths: Sequence[str] | None
-    """More paths that return 200 while the process is serving, such as `/health`, with or
-    without the option `health`. Default: none.
+    """Paths that return 200 while the process is serving, such as `/health`, with or without the
+    option `health`. Default: none.
     """
 
     stateless: bool | None

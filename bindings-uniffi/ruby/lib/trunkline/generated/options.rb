@@ -131,8 +131,8 @@ module Trunkline
     #   200 or 503. A server is not ready if it is closing, or if its store does not respond within
     #   half a second. If a router has already chosen the endpoint's path, health routes are up to
     #   the application.
-    # - `health_paths` (Array<String>): More paths that return 200 while the process is serving,
-    #   such as `/health`, with or without the option `health`.
+    # - `health_paths` (Array<String>): Paths that return 200 while the process is serving, such
+    #   as `/health`, with or without the option `health`.
     # - `stateless` (Boolean): Keep no sessions for legacy clients.
     # - `json` (Boolean): Respond with plain JSON and never with an event stream, except to
     #   `subscriptions/listen`; the progress and log messages of a call are dropped.
@@ -268,9 +268,9 @@ module Trunkline
     # - `log_level` (String): The minimum severity of log messages requested from servers; by
     #   default, the server decides: on 2026-07-28 it sends none. Deprecated since 2026-07-28: log
     #   to standard error or through OpenTelemetry instead.
-    # - `ping_interval` (Numeric): How often to ping a server of the legacy era, so that neither
-    #   it nor a proxy on the way drops an idle session. By default, never. Later revisions have no
-    #   sessions.
+    # - `ping_interval` (Numeric): The interval of pings to a server of the legacy era, so that
+    #   neither it nor a proxy on the way drops an idle session. By default, there are none. Later
+    #   revisions have no sessions.
     # - `connect_timeout` (Numeric): Maximum time to open the connection, for all attempts
     #   together. In memory, this includes opening the lifespan of the server.
     # - `reconnect` (Boolean): Reconnect on the next call if the connection was lost; calls in

@@ -236,8 +236,8 @@ public struct HTTPOptions: Codable, Sendable {
     /// second. If a router has already chosen the endpoint's path, health routes are up to the
     /// application. Default: `false`.
     public var health: Bool?
-    /// More paths that return 200 while the process is serving, such as `/health`, with or
-    /// without the option `health`.
+    /// Paths that return 200 while the process is serving, such as `/health`, with or without the
+    /// option `health`.
     public var healthPaths: [String]?
     /// Keep no sessions for legacy clients. Default: `false`.
     public var stateless: Bool?
@@ -463,8 +463,8 @@ public struct ClientOptions: Codable, Sendable {
     /// decides: on 2026-07-28 it sends none.
     @available(*, deprecated, message: "since 2026-07-28, log to standard error or through OpenTelemetry instead")
     public var logLevel: LoggingLevel?
-    /// How often to ping a server of the legacy era, so that neither it nor a proxy on the way
-    /// drops an idle session. By default, never. Later revisions have no sessions.
+    /// The interval of pings to a server of the legacy era, so that neither it nor a proxy on the
+    /// way drops an idle session. By default, there are none. Later revisions have no sessions.
     public var pingInterval: Duration?
     /// Maximum time to open the connection, for all attempts together. In memory, this includes
     /// opening the lifespan of the server. Default: 30 s.

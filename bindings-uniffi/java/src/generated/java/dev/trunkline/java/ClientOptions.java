@@ -154,8 +154,8 @@ public final class ClientOptions extends ClientHandlers<ClientOptions> {
   }
 
   /**
-   * How often to ping a server of the legacy era, so that neither it nor a proxy on the way drops
-   * an idle session. By default, never. Later revisions have no sessions.
+   * The interval of pings to a server of the legacy era, so that neither it nor a proxy on the way
+   * drops an idle session. By default, there are none. Later revisions have no sessions.
    */
   public ClientOptions pingInterval(Duration pingInterval) {
     return set("pingIntervalMs", pingInterval);

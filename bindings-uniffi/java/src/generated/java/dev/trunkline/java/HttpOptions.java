@@ -47,7 +47,7 @@ public final class HttpOptions extends HttpSettings<HttpOptions> {
   }
 
   /**
-   * More paths that return 200 while the process is serving, such as {@code /health}, with or without the
+   * Paths that return 200 while the process is serving, such as {@code /health}, with or without the
    * option {@code health}.
    */
   public HttpOptions healthPaths(List<String> healthPaths) {

@@ -239,8 +239,8 @@ public class HttpOptions {
     public var health: Boolean? = null
 
     /**
-     * More paths that return 200 while the process is serving, such as `/health`, with or without
-     * the option `health`.
+     * Paths that return 200 while the process is serving, such as `/health`, with or without the
+     * option `health`.
      */
     public var healthPaths: List<String>? = null
 
@@ -494,8 +494,8 @@ public class ClientOptions : ClientHandlers() {
     public var logLevel: LoggingLevel? = null
 
     /**
-     * How often to ping a server of the legacy era, so that neither it nor a proxy on the way drops
-     * an idle session. By default, never. Later revisions have no sessions.
+     * The interval of pings to a server of the legacy era, so that neither it nor a proxy on the
+     * way drops an idle session. By default, there are none. Later revisions have no sessions.
      */
     @SerialName("pingIntervalMs")
     @Serializable(with = MillisecondsSerializer::class)
