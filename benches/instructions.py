@@ -61,6 +61,10 @@ MODERN = {
     f"{PREFIX}clientInfo": HELLO["clientInfo"],
 }
 
+# The start of a process takes more instructions for each variable, so that counts would differ
+# between a shell and a job of a workflow.
+ENVIRONMENT = {name: os.environ[name] for name in ["PATH", "HOME"] if name in os.environ}
+
 
 def request(number: int, method: str, params: Message, modern: bool) -> bytes:
     if modern:
@@ -71,7 +75,7 @@ def request(number: int, method: str, params: Message, modern: bool) -> bytes:
 def over_stdio(method: str, params: Message, *arguments: str, modern: bool = False, costly: bool = False) -> Run:
     def run(command: list[str], calls: int, dump: Dump) -> None:
         with subprocess.Popen(  # noqa: S603
-            [*command, "stdio", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [*command, "stdio", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT
         ) as server:
             to_server, from_server = cast("IO[bytes]", server.stdin), cast("IO[bytes]", server.stdout)
 
@@ -106,7 +110,7 @@ def over_http(method: str, params: Message, *arguments: str, modern: bool = Fals
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         with subprocess.Popen(  # noqa: S603
-            [*command, "http", str(port), *arguments], stdout=subprocess.DEVNULL
+            [*command, "http", str(port), *arguments], stdout=subprocess.DEVNULL, env=ENVIRONMENT
         ) as server:
             try:
                 connection = connect(port)
