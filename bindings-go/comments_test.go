@@ -23,7 +23,7 @@ func TestOptionsAreDescribedInTheWordsOfGo(t *testing.T) {
 		options      = regexp.MustCompile("\\b(option|function|error) `")
 		snakeCase    = regexp.MustCompile("`[a-z]+(_[a-z]+)+`")
 		// Words of OAuth.
-		words = []string{"`private_key_jwt`", "`resource_name`", "`offline_access`"}
+		words = []string{"`private_key_jwt`", "`resource_name`", "`offline_access`", "`expires_at`"}
 	)
 	fields := 0
 	ast.Inspect(file, func(node ast.Node) bool {

@@ -143,8 +143,7 @@ type HTTPOptions struct {
 	// if it is closing, or if its store does not respond within half a second. If a router has already
 	// chosen the endpoint's path, health routes are up to the application.
 	Health bool `json:"health,omitempty"`
-	// Paths that return 200 while the process is serving, such as `/health`, with or without the option
-	// `health`.
+	// Paths that return 200 while the process is serving, such as `/health`.
 	HealthPaths []string `json:"healthPaths,omitempty"`
 	// Keep no sessions for legacy clients.
 	Stateless bool `json:"stateless,omitempty"`
@@ -526,11 +525,10 @@ type OAuthOptions struct {
 	// The page to which the browser goes after a login on this machine, such as one of the program: an
 	// https URL, or one on this machine. By default, a note that the page can be closed.
 	SuccessURL string `json:"successUrl,omitempty"`
-	// A login that another program has kept, to take over without asking the user: `client_id` with the
-	// other members of a registration (RFC 7591 section 3.2.1), and `access_token` with those of a
-	// token response (RFC 6749 section 5.1), where `expires_at` is a Unix timestamp in seconds. It is
-	// used once, for an authorization server that is its `issuer`, if it has one, and only if the store
-	// has no tokens.
+	// A login that another program has kept, to take over without asking the user: the members of a
+	// registration (RFC 7591 section 3.2.1) and of a token response (RFC 6749 section 5.1) in one
+	// object, where `expires_at` is a Unix timestamp in seconds. It is used once, for the authorization
+	// server of its `issuer`, if it has one, and only if the store has no tokens.
 	ImportedLogin map[string]any `json:"importedLogin,omitempty"`
 	// Maximum time for a login; at most 15 min. The default is 5 minutes.
 	LoginTimeout time.Duration `json:"loginTimeoutMs,omitempty"`

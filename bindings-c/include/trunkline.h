@@ -2356,8 +2356,7 @@ trunkline_result trunkline_http_options_set_path(trunkline_http_options *options
 trunkline_result trunkline_http_options_set_health(trunkline_http_options *options, bool health);
 
 /**
- * Adds one of the paths that return 200 while the process is serving, such as `/health`, with or
- * without the option `health`.
+ * Adds one of the paths that return 200 while the process is serving, such as `/health`.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.

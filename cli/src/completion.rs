@@ -2,11 +2,11 @@
 //! opens no connection: tools are those of the last list, if that is recent.
 
 use crate::{flags::ConnectionFlags, known_servers, sessions, target};
-use clap::{CommandFactory, builder::StyledStr};
-use clap_complete::CompletionCandidate;
+use clap::{Command, FromArgMatches as _, builder::StyledStr};
+use clap_complete::{CompleteEnv, CompletionCandidate};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::{env, ffi::OsStr, fs, io, path::PathBuf, time::Duration};
+use std::{env, ffi::OsStr, fs, io, path::PathBuf, sync::OnceLock, time::Duration};
 use trunkline::protocol::{model::Tool, schema::describe_arguments};
 
 /// The variable that names the shell.
@@ -15,6 +15,14 @@ pub(crate) const VARIABLE: &str = "TRUNKLINE_COMPLETE";
 const MAX_AGE: Duration = Duration::from_secs(60 * 60);
 /// Longer lists are not kept.
 const MAX_TOOLS: usize = 1_000;
+
+/// Makes the command line of the program, whose words the completion reads.
+static PROGRAM: OnceLock<fn() -> Command> = OnceLock::new();
+
+/// Answers, and ends the process, if a shell asks for completions.
+pub(crate) fn answer(program: fn() -> Command) {
+    CompleteEnv::with_factory(PROGRAM.get_or_init(|| program)).var(VARIABLE).complete();
+}
 
 /// A tool that was listed.
 #[derive(Serialize, Deserialize)]
@@ -112,8 +120,7 @@ fn starting(current: &OsStr, words: impl IntoIterator<Item = (String, String)>) 
     starting.map(candidate).collect()
 }
 
-/// What is on the command line before the current word: the words, the command after `--`, and the
-/// flags.
+/// The command line before the current word: the words, the command after `--`, and the flags.
 fn given() -> Option<(Vec<String>, Vec<String>, ConnectionFlags)> {
     let line: Vec<String> = env::args().skip_while(|word| word != "--").skip(1).collect();
     let index = env::var("_CLAP_COMPLETE_INDEX").ok().and_then(|index| index.parse().ok());
@@ -125,12 +132,12 @@ fn given() -> Option<(Vec<String>, Vec<String>, ConnectionFlags)> {
     }
     let command = after.iter().position(|word| word == "--").map(|at| after[at..].to_vec()).unwrap_or_default();
     let words = joined(before).into_iter().chain(joined(&command));
-    let matches = crate::Program::command().ignore_errors(true).try_get_matches_from(words).ok()?;
+    let matches = PROGRAM.get()?().ignore_errors(true).try_get_matches_from(words).ok()?;
     let (_, matches) = matches.subcommand()?;
     let many = |name: &str| -> Vec<String> {
         matches.try_get_many::<String>(name).ok().flatten().into_iter().flatten().cloned().collect()
     };
-    let flags = <ConnectionFlags as clap::FromArgMatches>::from_arg_matches(matches).ok()?;
+    let flags = ConnectionFlags::from_arg_matches(matches).ok()?;
     Some((many("words"), many("command"), flags))
 }
 

@@ -56,8 +56,7 @@ struct Program {
 }
 
 fn main() -> ExitCode {
-    // Ends the process if a shell asks for completions.
-    clap_complete::CompleteEnv::with_factory(Program::command).var(completion::VARIABLE).complete();
+    completion::answer(Program::command);
     let program = Program::parse();
     let output = Output::new(&program.output);
     let ended = program.output.record().and_then(|()| run(program.command, &output));

@@ -545,8 +545,7 @@ pub unsafe extern "C" fn trunkline_http_options_set_health(
     set!(options, options.given.put("health", health))
 }
 
-/// Adds one of the paths that return 200 while the process is serving, such as `/health`, with or
-/// without the option `health`.
+/// Adds one of the paths that return 200 while the process is serving, such as `/health`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_add_health_path(
     options: *mut trunkline_http_options,

@@ -1,6 +1,6 @@
 //! JSON values as literals of languages.
 
-use super::Form;
+use super::call::Form;
 use serde_json::Value;
 
 /// How a language writes objects, lists, and what is neither.

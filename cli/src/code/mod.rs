@@ -1,43 +1,18 @@
 //! A call as code: a short program, a line for `curl`, or one for this program.
 
+mod call;
 mod literals;
 mod place;
 mod programs;
 mod shell;
 
+pub(crate) use call::Form;
+
 use crate::{connection::Connection, failure::Failure, flags::ConnectionFlags};
-use clap::ValueEnum;
+use call::Written;
 use place::Place;
 use serde_json::{Map, Value};
 use trunkline::protocol::RawJson;
-
-/// What to print a call as.
-#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    #[value(alias = "py")]
-    Python,
-    #[value(aliases = ["ts", "typescript", "js", "javascript"])]
-    Node,
-    #[value(alias = "rs")]
-    Rust,
-    C,
-    Go,
-    #[value(alias = "kt")]
-    Kotlin,
-    Java,
-    #[value(alias = "rb")]
-    Ruby,
-    Swift,
-    Curl,
-    Trunkline,
-}
-
-/// A call to print.
-struct Written<'a> {
-    place: Place,
-    tool: &'a str,
-    arguments: &'a Map<String, Value>,
-}
 
 /// The call of a tool as code. `params` are those of its request.
 pub(crate) async fn of_call(

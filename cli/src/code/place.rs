@@ -52,7 +52,7 @@ impl Place {
         Self::Command { command: command.to_vec(), more }
     }
 
-    /// What a client is given.
+    /// The argument with which a client connects.
     pub(super) fn given(&self) -> Given<'_> {
         match self {
             Self::Url { url, headers } if headers.is_empty() => Given::Url(url),

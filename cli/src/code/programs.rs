@@ -1,7 +1,7 @@
 //! Programs that make a call, one for each language.
 
 use super::{
-    Form, Written,
+    call::{Form, Written},
     literals::{object, string},
     place::Given,
 };

@@ -1,6 +1,6 @@
 //! A call as a line of a shell.
 
-use super::{Written, place::Place};
+use super::{call::Written, place::Place};
 use crate::{connection::Connection, failure::Failure};
 use serde_json::Value;
 use trunkline::{

@@ -1,22 +1,15 @@
 //! `trunkline login`: logs in at a server, and keeps the tokens for the next commands.
 
 use crate::{
-    completion,
-    connection::{Connection, Options},
-    exit::Exit,
-    failure::Failure,
-    flags::ConnectionFlags,
-    login::Asked,
-    login_flags,
-    output::Output,
-    table::one_line,
-    target,
+    completion, exit::Exit, failure::Failure, flags::ConnectionFlags, login::Asked, login_flags, output::Output,
+    table::one_line, target,
 };
 use clap::Args;
 use clap_complete::ArgValueCompleter;
 use serde_json::json;
-use trunkline::{auth::AuthExchange, client::ErrorKind, protocol::RawJson};
+use trunkline::{auth::AuthExchange, protocol::RawJson};
 
+mod attempt;
 mod import;
 
 /// Log in at a server, with the browser, and keep the tokens for the next commands.
@@ -52,7 +45,8 @@ impl Login {
             let quiet = output.json;
             self.connection.login.trace = Some(trunkline::auth::AuthObserver::new(move |step| print(&step, quiet)));
         }
-        let (connection, has_token) = log_in(server, &self.connection, Asked::ByLogin).await.map_err(advised)?;
+        let (connection, has_token) =
+            attempt::log_in(server, &self.connection, Asked::ByLogin).await.map_err(advised)?;
         let identity = one_line(&connection.identity());
         if output.json {
             let report = json!({"server": connection.client.server_info(), "loggedIn": has_token});
@@ -65,23 +59,6 @@ impl Login {
         connection.close().await;
         Ok(Exit::Done)
     }
-}
-
-/// Connects, and returns whether there are tokens.
-async fn log_in(server: target::Server, flags: &ConnectionFlags, asked: Asked) -> Result<(Connection, bool), Failure> {
-    let connection = Connection::open_with(server, flags, Options { asked, ..Options::default() }).await?;
-    let mut token = connection.client.access_token().await;
-    if matches!(token, Ok(None)) {
-        // Some servers ask for a login only when they list tools.
-        match connection.client.list_tools().await {
-            Err(error) if error.kind() == ErrorKind::AuthorizationRequired => {
-                return Err(connection.failure(error, "listing tools"));
-            }
-            _ => token = connection.client.access_token().await,
-        }
-    }
-    let has_token = token.map_err(|error| connection.failure(error, "reading the tokens"))?.is_some();
-    Ok((connection, has_token))
 }
 
 /// A server with a URL: others ask for no login.

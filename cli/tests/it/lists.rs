@@ -79,7 +79,7 @@ fn only_commands_that_exist_are_in_the_help_and_in_the_completions() {
     assert!(misspelt.stderr.contains("'list'"), "{misspelt:?}");
 }
 
-/// What a shell would offer for the last word of a line; after a blank, without the flags.
+/// The words that a shell would offer for the last one of a line; after a blank, without the flags.
 fn offered(home: &Folder, words: &[&str]) -> Vec<String> {
     let mut program = command(&home.path);
     program.env("TRUNKLINE_COMPLETE", "fish").args(["--", "trunkline"]).args(words);

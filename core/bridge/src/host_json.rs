@@ -33,7 +33,7 @@ impl Given for Map<String, Value> {
 /// Reads JSON from the host; the error names missing and unknown members of `what`.
 pub(crate) fn read<T: Described + DeserializeOwned>(what: &str, json: &[u8]) -> Result<T, BridgeError> {
     let json = &*surrogates::mended(json);
-    // As a string, from which all else is read as well: each source compiles the code of a type once.
+    // As a string, from which all else is read as well: each source would compile each type again.
     str::from_utf8(json).map_err(serde::de::Error::custom).and_then(serde_json::from_str).or_else(|error| {
         // The type is only checked to explain an error.
         let value: Value = serde_json::from_slice(json).map_err(|unread| {

@@ -1,6 +1,6 @@
 //! `trunkline login --import-mcp-remote`: takes over logins of mcp-remote.
 
-use super::log_in;
+use super::attempt::log_in;
 use crate::{
     commands::bridge::Bridge, exit::Exit, failure::Failure, flags::ConnectionFlags, known_servers, login::Asked,
     mcp_remote, output::Output, table::one_line, target,

@@ -96,8 +96,9 @@ trunkline_proto::options! {
         /// decides: on 2026-07-28 it sends none.
         #[deprecated(note = "in protocol revision 2026-07-28; log to standard error or through OpenTelemetry instead")]
         @into log_level: Option<LoggingLevel> => "logLevel" = None,
-        /// The interval of pings to a server of the legacy era, so that neither it nor a proxy on the way
-        /// drops an idle session. By default, there are none. Later revisions have no sessions.
+        /// The interval of pings to a server of the legacy era, so that neither it nor a proxy on
+        /// the way drops an idle session. By default, there are none. Later revisions have no
+        /// sessions.
         @into ping_interval: Option<Duration> => "pingIntervalMs" as Millis = None,
         /// Maximum time to open the connection, for all attempts together. In memory, this includes
         /// opening the lifespan of the server.

@@ -384,9 +384,7 @@ class HttpOptions(TypedDict, total=False):
     """
 
     health_paths: Sequence[str] | None
-    """Paths that return 200 while the process is serving, such as `/health`, with or without the
-    option `health`. Default: none.
-    """
+    """Paths that return 200 while the process is serving, such as `/health`. Default: none."""
 
     stateless: bool | None
     """Keep no sessions for legacy clients. Default: False."""
@@ -619,11 +617,11 @@ class OAuth(TypedDict, total=False):
     """
 
     imported_login: Mapping[str, Any] | None
-    """A login that another program has kept, to take over without asking the user: `client_id`
-    with the other members of a registration (RFC 7591 section 3.2.1), and `access_token` with
-    those of a token response (RFC 6749 section 5.1), where `expires_at` is a Unix timestamp
-    in seconds. It is used once, for an authorization server that is its `issuer`, if it has
-    one, and only if the store has no tokens. Default: none.
+    """A login that another program has kept, to take over without asking the user: the members
+    of a registration (RFC 7591 section 3.2.1) and of a token response (RFC 6749 section 5.1)
+    in one object, where `expires_at` is a Unix timestamp in seconds. It is used once, for the
+    authorization server of its `issuer`, if it has one, and only if the store has no tokens.
+    Default: none.
     """
 
     login_timeout: float | None
@@ -752,9 +750,7 @@ class MountOptions(TypedDict, total=False):
     """
 
     health_paths: Sequence[str] | None
-    """Paths that return 200 while the process is serving, such as `/health`, with or without the
-    option `health`. Default: none.
-    """
+    """Paths that return 200 while the process is serving, such as `/health`. Default: none."""
 
     stateless: bool | None
     """Keep no sessions for legacy clients. Default: False."""

@@ -132,7 +132,7 @@ module Trunkline
     #   half a second. If a router has already chosen the endpoint's path, health routes are up to
     #   the application.
     # - `health_paths` (Array<String>): Paths that return 200 while the process is serving, such
-    #   as `/health`, with or without the option `health`.
+    #   as `/health`.
     # - `stateless` (Boolean): Keep no sessions for legacy clients.
     # - `json` (Boolean): Respond with plain JSON and never with an event stream, except to
     #   `subscriptions/listen`; the progress and log messages of a call are dropped.
@@ -533,10 +533,10 @@ module Trunkline
     #   such as one of the program: an https URL, or one on this machine. By default, a note that
     #   the page can be closed.
     # - `imported_login` (Hash{String => Object}): A login that another program has kept, to take
-    #   over without asking the user: `client_id` with the other members of a registration (RFC 7591
-    #   section 3.2.1), and `access_token` with those of a token response (RFC 6749 section 5.1),
-    #   where `expires_at` is a Unix timestamp in seconds. It is used once, for an authorization
-    #   server that is its `issuer`, if it has one, and only if the store has no tokens.
+    #   over without asking the user: the members of a registration (RFC 7591 section 3.2.1) and of
+    #   a token response (RFC 6749 section 5.1) in one object, where `expires_at` is a Unix
+    #   timestamp in seconds. It is used once, for the authorization server of its `issuer`, if it
+    #   has one, and only if the store has no tokens.
     # - `login_timeout` (Numeric): Maximum time for a login; at most 15 min.
     # - `request_timeout` (Numeric): Maximum time for one request to an authorization server.
     # - `idp_token_endpoint` (String): The token endpoint of the organization's identity provider

@@ -236,8 +236,7 @@ public struct HTTPOptions: Codable, Sendable {
     /// second. If a router has already chosen the endpoint's path, health routes are up to the
     /// application. Default: `false`.
     public var health: Bool?
-    /// Paths that return 200 while the process is serving, such as `/health`, with or without the
-    /// option `health`.
+    /// Paths that return 200 while the process is serving, such as `/health`.
     public var healthPaths: [String]?
     /// Keep no sessions for legacy clients. Default: `false`.
     public var stateless: Bool?
@@ -992,11 +991,10 @@ public struct OAuthOptions: Codable, Sendable {
     /// program: an https URL, or one on this machine. By default, a note that the page can be
     /// closed.
     public var successURL: String?
-    /// A login that another program has kept, to take over without asking the user: `client_id`
-    /// with the other members of a registration (RFC 7591 section 3.2.1), and `access_token` with
-    /// those of a token response (RFC 6749 section 5.1), where `expires_at` is a Unix timestamp
-    /// in seconds. It is used once, for an authorization server that is its `issuer`, if it has
-    /// one, and only if the store has no tokens.
+    /// A login that another program has kept, to take over without asking the user: the members
+    /// of a registration (RFC 7591 section 3.2.1) and of a token response (RFC 6749 section 5.1)
+    /// in one object, where `expires_at` is a Unix timestamp in seconds. It is used once, for the
+    /// authorization server of its `issuer`, if it has one, and only if the store has no tokens.
     public var importedLogin: JSONObject?
     /// Maximum time for a login; at most 15 min. Default: 5 min.
     public var loginTimeout: Duration?

@@ -53,8 +53,8 @@ trunkline_proto::options! {
         /// authorization servers, such as Microsoft Entra ID, refuse it next to their own scopes.
         /// Turning it off needs `issuer`.
         send_resource: bool => "sendResource" = true,
-        /// The `resource` parameter, if the authorization server knows the server by another URI than
-        /// the metadata of the server does. Credentials are kept for each such URI.
+        /// The `resource` parameter, if the authorization server knows the server by another URI
+        /// than the metadata of the server does. Credentials are kept for each such URI.
         @some(String) resource: Option<String> => "resource" = None,
         /// The token endpoint, if the metadata of the authorization server is missing or names one
         /// that cannot be reached. It needs `issuer`, unless the client acts on its own behalf.
@@ -101,11 +101,11 @@ trunkline_proto::options! {
         /// program: an https URL, or one on this machine. By default, a note that the page can be
         /// closed.
         @some(String) success_url: Option<String> => "successUrl" = None,
-        /// A login that another program has kept, to take over without asking the user: `client_id`
-        /// with the other members of a registration (RFC 7591 section 3.2.1), and `access_token`
-        /// with those of a token response (RFC 6749 section 5.1), where `expires_at` is a Unix
-        /// timestamp in seconds. It is used once, for an authorization server that is its `issuer`,
-        /// if it has one, and only if the store has no tokens.
+        /// A login that another program has kept, to take over without asking the user: the members
+        /// of a registration (RFC 7591 section 3.2.1) and of a token response (RFC 6749 section
+        /// 5.1) in one object, where `expires_at` is a Unix timestamp in seconds. It is used once,
+        /// for the authorization server of its `issuer`, if it has one, and only if the store has
+        /// no tokens.
         imported_login: Map<String, Value> => "importedLogin" = Map::new(),
         /// User interaction: the browser on this machine, a function that opens URLs instead
         /// ([`UrlOpener`]), or a handler with its own redirect URI.

@@ -86,8 +86,8 @@ impl Client {
         Ok(RawJson::trusted(sent.message))
     }
 
-    /// What HTTP mirrors of the request of [`Client::preview`]. `None` in the legacy era, in which a
-    /// session comes first.
+    /// The HTTP headers of the request of [`Client::preview`] that repeat members of it. `None` in
+    /// the legacy era, in which a session comes first.
     ///
     /// # Errors
     /// If the request could not be sent: see [`Client::request`].

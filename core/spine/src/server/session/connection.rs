@@ -502,8 +502,8 @@ impl Connection {
         }
     }
 
-    /// Ends a call, and then starts the next one. Returns `false`, without responding, if its result
-    /// is no longer needed.
+    /// Ends a call, and then starts the next one. Returns `false`, without responding, if its
+    /// result is no longer needed.
     pub(in crate::server) fn end_call(self: &Arc<Self>, key: CallKey, respond: impl FnOnce(&RequestId)) -> bool {
         let Some((_request, counted)) = self.requests.running.lock().remove(&key) else { return false };
         drop(counted);

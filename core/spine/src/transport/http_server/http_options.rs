@@ -42,8 +42,7 @@ trunkline_proto::options! {
         /// second. If a router has already chosen the endpoint's path, health routes are up to the
         /// application.
         health: bool => "health" = false,
-        /// Paths that return 200 while the process is serving, such as `/health`, with or
-        /// without the option `health`.
+        /// Paths that return 200 while the process is serving, such as `/health`.
         @each(String) health_paths: Vec<String> => "healthPaths" = Vec::new(),
         /// Keep no sessions for legacy clients.
         stateless: bool => "stateless" = false,

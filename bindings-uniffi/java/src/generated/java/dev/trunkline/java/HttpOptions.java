@@ -46,10 +46,7 @@ public final class HttpOptions extends HttpSettings<HttpOptions> {
     return set("health", health);
   }
 
-  /**
-   * Paths that return 200 while the process is serving, such as {@code /health}, with or without the
-   * option {@code health}.
-   */
+  /** Paths that return 200 while the process is serving, such as {@code /health}. */
   public HttpOptions healthPaths(List<String> healthPaths) {
     return set("healthPaths", healthPaths);
   }

@@ -173,11 +173,10 @@ public final class OAuthOptions extends Options<OAuthOptions> {
   }
 
   /**
-   * A login that another program has kept, to take over without asking the user: {@code client_id} with
-   * the other members of a registration (RFC 7591 section 3.2.1), and {@code access_token} with those of
-   * a token response (RFC 6749 section 5.1), where {@code expires_at} is a Unix timestamp in seconds. It
-   * is used once, for an authorization server that is its {@code issuer}, if it has one, and only if the
-   * store has no tokens.
+   * A login that another program has kept, to take over without asking the user: the members of a
+   * registration (RFC 7591 section 3.2.1) and of a token response (RFC 6749 section 5.1) in one
+   * object, where {@code expires_at} is a Unix timestamp in seconds. It is used once, for the
+   * authorization server of its {@code issuer}, if it has one, and only if the store has no tokens.
    */
   public OAuthOptions importedLogin(Map<String, Object> importedLogin) {
     return set("importedLogin", importedLogin);

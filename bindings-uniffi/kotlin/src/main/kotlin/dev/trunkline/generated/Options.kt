@@ -238,10 +238,7 @@ public class HttpOptions {
      */
     public var health: Boolean? = null
 
-    /**
-     * Paths that return 200 while the process is serving, such as `/health`, with or without the
-     * option `health`.
-     */
+    /** Paths that return 200 while the process is serving, such as `/health`. */
     public var healthPaths: List<String>? = null
 
     /** Keep no sessions for legacy clients. Default: `false`. */
@@ -919,11 +916,10 @@ public class OAuthOptions {
     public var successUrl: String? = null
 
     /**
-     * A login that another program has kept, to take over without asking the user: `client_id` with
-     * the other members of a registration (RFC 7591 section 3.2.1), and `access_token` with those
-     * of a token response (RFC 6749 section 5.1), where `expires_at` is a Unix timestamp in
-     * seconds. It is used once, for an authorization server that is its `issuer`, if it has one,
-     * and only if the store has no tokens.
+     * A login that another program has kept, to take over without asking the user: the members of a
+     * registration (RFC 7591 section 3.2.1) and of a token response (RFC 6749 section 5.1) in one
+     * object, where `expires_at` is a Unix timestamp in seconds. It is used once, for the
+     * authorization server of its `issuer`, if it has one, and only if the store has no tokens.
      */
     public var importedLogin: JsonObject? = null
 
