@@ -64,6 +64,8 @@ pub(super) struct Remote {
     shares: Arc<Shares>,
     /// Requests in flight.
     in_flight: AtomicUsize,
+    /// True once it does what an open connection allows.
+    has_begun: AtomicBool,
     /// True once another server replaces this one.
     is_replaced: AtomicBool,
     _observation: Observation,
@@ -84,6 +86,7 @@ impl Remote {
             offers: OnceLock::new(),
             shares,
             in_flight: AtomicUsize::new(0),
+            has_begun: AtomicBool::new(false),
             is_replaced: AtomicBool::new(false),
             watching,
         })
@@ -124,9 +127,10 @@ impl Remote {
         self.is_replaced.load(Ordering::Acquire) && matches!(error.kind(), ErrorKind::Closed | ErrorKind::Transport)
     }
 
-    /// Opens the connection, if the client leaves that to its first request.
+    /// Opens the connection, if the client leaves that to its first request, which may also be one
+    /// of the program.
     pub(super) async fn open(&self) -> Result<(), ClientError> {
-        if !self.client.was_opened() {
+        if !self.has_begun.load(Ordering::Acquire) {
             self.client.opened().await?;
             self.begin();
         }
@@ -136,6 +140,9 @@ impl Remote {
     /// Watches the lists of the server, and names it in results if the proxy is transparent. Called
     /// once the connection is open.
     pub(super) fn begin(&self) {
+        if self.has_begun.swap(true, Ordering::AcqRel) {
+            return;
+        }
         self.watching.begin(&self.client);
         let info = self.client.server().info.as_ref().filter(|_| self.options.transparent);
         let info = info.and_then(|info| info.parse().ok());

@@ -6,10 +6,7 @@ use std::{
     collections::{HashMap, HashSet},
     convert::Infallible,
     future::poll_fn,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     time::{Duration, Instant},
 };
 use trunkline_core::{
@@ -38,8 +35,6 @@ pub(super) struct MountPoint {
 /// The subscriptions at the remote server.
 pub(super) struct Watching {
     pub(super) mount_point: MountPoint,
-    /// True once it subscribes to changes of the lists.
-    begun: AtomicBool,
     lists: Mutex<Option<Arc<Subscription>>>,
     resources: Mutex<HashMap<String, WatchedResource>>,
     shares: Arc<WatchShares>,
@@ -78,7 +73,6 @@ impl Watching {
     pub(super) fn new(mount_point: MountPoint) -> Arc<Self> {
         Arc::new(Self {
             mount_point,
-            begun: AtomicBool::new(false),
             lists: Mutex::default(),
             resources: Mutex::default(),
             shares: Arc::default(),
@@ -86,11 +80,8 @@ impl Watching {
         })
     }
 
-    /// Starts reporting list changes that the server announces, once.
+    /// Starts reporting list changes that the server announces.
     pub(super) fn begin(self: &Arc<Self>, client: &Client) {
-        if self.begun.swap(true, Ordering::AcqRel) {
-            return;
-        }
         let filter = client.server().announced_lists();
         if filter.is_empty() {
             return;

@@ -12,7 +12,7 @@ use trunkline::{
     ChildCommand, Client, ClientError, ClientOptions, ProxyDefinition, ProxyOptions, Revision, RevisionChoice, Server,
     ServerOptions,
     client::ErrorKind,
-    protocol::model::{Icon, Implementation, ServerCapabilities},
+    protocol::model::{ChangeKind, Icon, Implementation, ServerCapabilities, SubscriptionFilter},
     transport::{ChildStderr, Target},
 };
 
@@ -87,6 +87,34 @@ async fn results_name_the_server_behind_a_transparent_proxy() {
     assert_eq!(result.joined_text(), "sun");
     let meta = serde_json::to_value(result.meta).unwrap();
     assert_eq!(meta["io.modelcontextprotocol/serverInfo"]["name"], "weather", "{meta}");
+}
+
+/// The program may have opened the connection with a request that is not of the proxy.
+#[tokio::test]
+async fn a_proxy_names_and_watches_the_server_of_a_client_that_its_program_opened() {
+    for behind in [LEGACY, MODERN] {
+        let weather = weather();
+        let far = lazy(&weather, RevisionChoice::Pinned(behind)).await;
+        let bridge = shown_as(&far);
+        soon(far.ping()).await.unwrap();
+        let client = connect(&bridge, MODERN).await;
+        let mut changes = soon(client.subscribe(SubscriptionFilter::default().with_tools(true))).await.unwrap();
+        let result = soon(client.call_tool("forecast", json!({}))).await.unwrap();
+        let meta = serde_json::to_value(result.meta).unwrap();
+        assert_eq!(meta["io.modelcontextprotocol/serverInfo"]["name"], "weather", "{behind}: {meta}");
+        let change = async {
+            // The proxy subscribes in the background.
+            for number in 0.. {
+                let tool = format!("tool_{number}");
+                weather.add_tool(trunkline::Tool::new(tool, "More.", async || "more")).unwrap();
+                if let Ok(change) = tokio::time::timeout(Duration::from_millis(100), changes.next()).await {
+                    return change.unwrap().unwrap().kind;
+                }
+            }
+            unreachable!()
+        };
+        assert_eq!(soon(change).await, ChangeKind::Tools, "{behind}");
+    }
 }
 
 /// The features of the server itself are declared, too.
