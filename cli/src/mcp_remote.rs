@@ -37,7 +37,7 @@ pub(crate) fn login(url: &str, flags: &ConnectionFlags) -> Option<Map<String, Va
     login.extend(object(&newest)?);
     // In milliseconds; older versions did not keep the time.
     let kept = login.get("expires_at").and_then(Value::as_u64).map(|end| end / 1_000);
-    let end = kept.or_else(|| Some(written + login.get("expires_in")?.as_u64()?));
+    let end = kept.or_else(|| Some(written.saturating_add(login.get("expires_in")?.as_u64()?)));
     match end {
         Some(end) => login.insert("expires_at".to_owned(), end.into()),
         None => login.shift_remove("expires_at"),

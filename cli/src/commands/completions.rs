@@ -6,7 +6,7 @@ use clap_complete::{Shell, env::Shells};
 
 /// Print the completion script of a shell.
 ///
-/// It completes commands and flags, the names of configured servers and open sessions, and the
+/// Shells complete commands and flags, the names of configured servers and open sessions, and the
 /// tools of a server with their arguments, if they were listed within the last hour.
 #[derive(Args)]
 #[command(after_help = "\

@@ -161,8 +161,8 @@ async fn called(client: &Client, tool: &str) -> Result<String, ClientError> {
     soon(client.call_tool(tool, json!({}))).await.map(|result| result.joined_text())
 }
 
-/// Calls until it is told to stop, and counts the results. A call may fail because of a restart;
-/// any other failure is an error.
+/// Makes calls until `stop` is set, and counts the results. A restart may end a call; any other
+/// failure is an error.
 async fn load(client: Client, stop: Arc<AtomicBool>, served: Arc<AtomicUsize>) {
     while !stop.load(Ordering::Relaxed) {
         match called(&client, "version").await {

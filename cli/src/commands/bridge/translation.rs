@@ -117,7 +117,7 @@ impl Bridge {
         Ok(())
     }
 
-    /// Credentials on the command line, which work, and are told about.
+    /// Takes over credentials from the command line, and warns about them.
     fn credentials_of(&mut self, gateways: &Gateways, proxies: &Proxies, notes: &mut Vec<String>) {
         let (headers, login) = (&mut self.connection.headers, &mut self.connection.login);
         headers.extend(proxies.header_pairs.chunks(2).map(|pair| pair.join(": ")));

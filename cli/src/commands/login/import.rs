@@ -25,7 +25,7 @@ pub(super) fn check(server: &target::Server, flags: &ConnectionFlags) -> Result<
 fn none(place: &str) -> Failure {
     let folder = mcp_remote::folder().unwrap_or_default();
     Failure::usage(format!("mcp-remote has kept no login {place} in {}", folder.display()))
-        .hint("log in anew: trunkline login SERVER; --header, --resource and --authorize-param tell logins apart")
+        .hint("pass the --header, --resource and --authorize-param of the old command, or log in again: trunkline login SERVER")
 }
 
 /// Takes over the logins at all configured servers.
