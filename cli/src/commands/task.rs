@@ -2,6 +2,7 @@
 
 use super::call::Call;
 use crate::{
+    completion,
     connection::{Connection, Options},
     exit::Exit,
     failure::Failure,
@@ -11,6 +12,7 @@ use crate::{
     tool_result::ResultFlags,
 };
 use clap::{Args, Subcommand};
+use clap_complete::ArgValueCompleter;
 use std::path::PathBuf;
 
 /// Start, follow and cancel tool calls that go on at the server, as tasks.
@@ -40,15 +42,35 @@ enum Action {
     /// Cancel a task.
     Cancel(One),
     /// Print the tasks that the server keeps for this client. Servers of 2026-07-28 have no list.
-    List(One),
+    List(All),
 }
 
 /// A server, and a task of it.
 #[derive(Args)]
 struct One {
-    /// The server, unless a command follows `--`; then the id of the task.
-    #[arg(value_name = "WORD")]
-    words: Vec<String>,
+    /// The server, unless a command follows `--`.
+    #[arg(value_name = "SERVER", add = ArgValueCompleter::new(completion::servers), allow_hyphen_values = true)]
+    server: Option<String>,
+    /// The id of the task.
+    #[arg(value_name = "TASK", allow_hyphen_values = true)]
+    task: Option<String>,
+    #[command(flatten)]
+    reached: Reached,
+}
+
+/// All tasks of a server.
+#[derive(Args)]
+struct All {
+    /// The server, unless a command follows `--`.
+    #[arg(value_name = "SERVER", add = ArgValueCompleter::new(completion::servers))]
+    server: Option<String>,
+    #[command(flatten)]
+    reached: Reached,
+}
+
+/// How a server is reached.
+#[derive(Args)]
+struct Reached {
     #[command(flatten)]
     connection: ConnectionFlags,
     /// The command of a server to start.
@@ -103,20 +125,25 @@ impl Task {
 impl One {
     /// Connects to the server, and returns the id of the task.
     async fn open(self, answer: Option<PathBuf>) -> Result<(Connection, String), Failure> {
-        let (server, words) = target::find(self.words, self.command, &self.connection)?;
+        let Reached { connection, command } = self.reached;
+        let words = self.server.into_iter().chain(self.task).collect();
+        let (server, words) = target::find(words, command, &connection)?;
         let [id] = &words[..] else {
             return Err(Failure::usage("a task is named by its id").hint("`trunkline task start` prints it"));
         };
         let options = Options { answer, ..Options::default() };
-        Ok((Connection::open_with(server, &self.connection, options).await?, id.clone()))
+        Ok((Connection::open_with(server, &connection, options).await?, id.clone()))
     }
+}
 
+impl All {
     async fn list(self, output: &Output) -> Result<Exit, Failure> {
-        let (server, words) = target::find(self.words, self.command, &self.connection)?;
+        let Reached { connection, command } = self.reached;
+        let (server, words) = target::find(self.server.into_iter().collect(), command, &connection)?;
         if let Some(word) = words.first() {
             return Err(Failure::usage(format!("{word:?} is one word too many")));
         }
-        let connection = Connection::open(server, &self.connection).await?;
+        let connection = Connection::open(server, &connection).await?;
         let tasks = connection.client.list_tasks().await;
         for task in tasks.map_err(|error| connection.failure(error, "listing tasks"))? {
             show(&task, output);

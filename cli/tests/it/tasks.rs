@@ -44,6 +44,11 @@ fn tasks_of(run: &dyn Fn(&[&str]) -> Ran, target: &str) {
     assert!(cancelled.failed(130).contains("cancelled") && cancelled.stdout.is_empty(), "{target}: {cancelled:?}");
     let unknown = run(&["task", "get", target, "no-such-task"]);
     assert!(unknown.failed(5).contains("no-such-task"), "{target}: {unknown:?}");
+    // Servers of others choose ids that begin like flags.
+    for id in ["-tomorrow", "-quick", "--hourly"] {
+        let unknown = run(&["task", "get", target, id]);
+        assert!(unknown.failed(5).contains(id), "{target}: {unknown:?}");
+    }
     let without = run(&["task", "get", target]);
     assert!(without.failed(2).contains("by its id"), "{without:?}");
 }

@@ -2,9 +2,15 @@
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
-/// 128 random bits as a string.
+/// 128 random bits as a string. The first character is never `-`: people pass ids to programs,
+/// which would read a flag.
 pub fn unguessable() -> Option<String> {
-    bytes::<16>().map(|bytes| URL_SAFE_NO_PAD.encode(bytes))
+    loop {
+        let text = URL_SAFE_NO_PAD.encode(bytes::<16>()?);
+        if !text.starts_with('-') {
+            return Some(text);
+        }
+    }
 }
 
 /// Random bytes. Returns `None` if the system has none: failing a call and logging it is better
@@ -17,5 +23,16 @@ pub fn bytes<const LENGTH: usize>() -> Option<[u8; LENGTH]> {
             tracing::error!(target: "trunkline::random", %error, "could not get random bytes from the system");
             None
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One of 64 began with a dash, and `trunkline task get` took it for a flag.
+    #[test]
+    fn no_id_looks_like_a_flag() {
+        assert!((0..2000).all(|_| !unguessable().unwrap().starts_with('-')));
     }
 }
