@@ -271,7 +271,13 @@ async fn r9_a_lost_session_is_opened_again_and_its_call_repeated() {
     assert_eq!(text(&client, "forecast").await, "sun", "after the idle time");
     first.close(Duration::ZERO).await;
     let _second = start().await;
-    assert_eq!(text(&client, "forecast").await, "sun", "after a restart");
+    // A call that was written to the old connection may have run, so it is not repeated.
+    let call = async || soon(client.call_tool("forecast", json!({}))).await;
+    let after = match call().await {
+        Err(error) if error.to_string().contains("was lost") => call().await,
+        other => other,
+    };
+    assert_eq!(after.unwrap().joined_text(), "sun", "after a restart");
     client.close().await;
 }
 
