@@ -117,7 +117,7 @@ async def slowest_end(case: Case, language: Language) -> float:
 
 
 for case in cases("client"):
-    row(case["name"], bar(case), "s", languages(case), waits=True)(functools.partial(slowest_end, case))
+    row(case["name"], bar(case), "s", languages(case))(functools.partial(slowest_end, case))
 
 
 @row("a server is killed: its calls fail, and the next client's are answered", 1, "s")
@@ -152,7 +152,7 @@ async def stopped(process: int) -> None:
                 await asyncio.sleep(0.01)
 
 
-@row("a server stops reading: the calls of its client, which end after 2 s", 10, "s", waits=True)
+@row("a server stops reading: the calls of its client, which end after 2 s", 10, "s")
 async def server_stalled(language: Language) -> float:
     with tempfile.TemporaryDirectory() as folder:
         noted = Path(folder, "family")

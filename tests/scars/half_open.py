@@ -33,7 +33,7 @@ async def own_network() -> list[str]:
     return []
 
 
-@row("clients vanish, idle, within heads, calls and streams: until their descriptors are free", 10, "s", waits=True)
+@row("clients vanish, idle, within heads, calls and streams: until their descriptors are free", 10, "s")
 async def clients_vanish(language: Language) -> float:
     network = await own_network()
     program = [sys.executable, str(Path(__file__).with_name("vanishing.py"))]
@@ -93,7 +93,7 @@ async def relay(host: str, port: int) -> AsyncGenerator[Relay]:
         one.abort()
 
 
-@row("a server vanishes: its calls fail in their time, and the next one is answered", 10, "s", waits=True)
+@row("a server vanishes: its calls fail in their time, and the next one is answered", 10, "s")
 async def server_vanishes(language: Language) -> float:
     async with endpoint(language) as server, relay(server.host, server.port) as way:
         variables = {"TIMEOUT_MS": str(int(CALL_TIMEOUT * 1000))}

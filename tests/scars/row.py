@@ -52,10 +52,9 @@ class Row:
     mounted: bool = False
     # Languages with a web framework that it does not apply to.
     without: tuple[str, ...] = ()
-    # Needs so much of the machine that languages are measured one after another.
+    # Loads the processors, or compares times that other programs change: languages are measured one
+    # after another and, unless it is untimed, no other row runs meanwhile.
     alone: bool = False
-    # Mostly waits for a deadline, so other rows may run at the same time.
-    waits: bool = False
     # Measures no time, so anything may run at the same time.
     untimed: bool = False
     # Only the core takes part in it, whatever the language.
@@ -101,14 +100,13 @@ def row(
     mounted: bool = False,
     without: tuple[str, ...] = (),
     alone: bool = False,
-    waits: bool = False,
     untimed: bool = False,
     of_core: bool = False,
 ) -> Callable[[Measure], Measure]:
     """Adds a row; the function measures one language, and raises if the trouble did harm."""
 
     def add(measure: Measure) -> Measure:
-        ROWS.append(Row(trouble, bar, unit, measure, languages, mounted, without, alone, waits, untimed, of_core))
+        ROWS.append(Row(trouble, bar, unit, measure, languages, mounted, without, alone, untimed, of_core))
         return measure
 
     return add

@@ -52,7 +52,7 @@ async def measured(one: Row, language: Language) -> float:
 
 
 def measure(languages: list[Language], turn: int | None) -> list[dict[str, Any]]:
-    """First those that wait or are untimed, several at once, then those that disturb each other.
+    """First those that do not disturb each other, several at once, then the others.
 
     Each row has an event loop of its own. Starting a process stops the loop, and many starts on a
     busy machine stop it for seconds, which would count for the figures of other rows.
@@ -61,10 +61,13 @@ def measure(languages: list[Language], turn: int | None) -> list[dict[str, Any]]
     def in_its_loop(one: Row) -> dict[str, Any]:
         return asyncio.run(measured_row(one, one.chosen(languages, turn)))
 
+    def is_alone(one: Row) -> bool:
+        return one.alone and not one.untimed
+
     is_full = turn is None or any(one.untimed for one in row.ROWS)
     with ThreadPoolExecutor(ROWS_AT_ONCE if is_full else ROWS_AT_A_TURN) as threads:
-        report = list(threads.map(in_its_loop, [one for one in row.ROWS if one.waits or one.untimed]))
-    return report + [in_its_loop(one) for one in row.ROWS if not (one.waits or one.untimed)]
+        report = list(threads.map(in_its_loop, [one for one in row.ROWS if not is_alone(one)]))
+    return report + [in_its_loop(one) for one in row.ROWS if is_alone(one)]
 
 
 async def measured_row(one: Row, chosen: list[Language]) -> dict[str, Any]:

@@ -368,7 +368,7 @@ async def redis_restarted(language: Language) -> float:
         return slowest
 
 
-@row("Redis is unreachable: seconds until a client is refused", MAX_REFUSAL_TIME, "s", waits=True, of_core=True)
+@row("Redis is unreachable: seconds until a client is refused", MAX_REFUSAL_TIME, "s", of_core=True)
 async def redis_missing(language: Language) -> float:
     async with crew(language, f"redis://user:secret@127.0.0.1:{stores.free_port()}", 1) as workers:
         slowest = 0.0
@@ -400,7 +400,6 @@ async def redis_full(language: Language) -> float:
     "Redis does not answer: seconds until a client is refused",
     STORE_DEADLINE + MAX_REFUSAL_TIME,
     "s",
-    waits=True,
     of_core=True,
 )
 async def redis_silent(language: Language) -> float:
