@@ -17,7 +17,7 @@ const JAVA: &str = "jvm/classes/dev/trunkline/java";
 
 /// The ABI tools of Kotlin's Gradle plugin, which know what is `internal`.
 pub(super) fn of_kotlin(workspace: &Workspace) -> Result<String> {
-    jvm::compile(workspace)?;
+    jvm::build_sources(workspace)?;
     let mut java = workspace.command("java");
     java.arg("-cp").arg(workspace.target.join("jvm/abi-tools/*")).arg("tests/api/Kotlin.java");
     java.arg(jvm::classes(workspace)).args(classes(workspace, KTOR)?);
@@ -26,7 +26,7 @@ pub(super) fn of_kotlin(workspace: &Workspace) -> Result<String> {
 
 /// `javap`, which shows type arguments.
 pub(super) fn of_java(workspace: &Workspace) -> Result<String> {
-    jvm::compile(workspace)?;
+    jvm::build_sources(workspace)?;
     let mut javap = workspace.command("javap");
     javap.arg("-protected").arg("-cp").arg(jvm::classes(workspace)).args(classes(workspace, JAVA)?);
     Ok(public_classes(&must(javap, TIMEOUT)?.stdout))

@@ -104,7 +104,7 @@ pub(crate) fn our_python(workspace: &Workspace, role: &str) -> Result<Vec<PathBu
 
 /// Installs the package in `node_modules`, next to copies of the two programs.
 pub(crate) fn our_node(workspace: &Workspace, role: &str) -> Result<Vec<PathBuf>> {
-    node::install_and_compile(workspace)?;
+    node::build_sources(workspace)?;
     let folder = home(workspace).join("node");
     let package = folder.join("node_modules").join("trunkline");
     let source = workspace.path("bindings-node");
@@ -153,7 +153,7 @@ pub(crate) fn our_java(workspace: &Workspace, role: &str) -> Result<Vec<PathBuf>
 
 /// The programs are compiled with the package.
 fn on_the_jvm(workspace: &Workspace, name: &str, class: &str) -> Result<Vec<PathBuf>> {
-    jvm::compile(workspace)?;
+    jvm::build_sources(workspace)?;
     let options = home(workspace).join(format!("{name}.options"));
     jvm::write_bench_options(workspace, &options, class, &libraries(workspace)?)?;
     Ok(vec!["java".into(), format!("@{}", options.display()).into()])

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 
@@ -56,7 +57,7 @@ const HOME: Home = Home("jvm");
 
 pub(crate) fn build(workspace: &Workspace) -> Result<()> {
     place_library(workspace)?;
-    compile(workspace)?;
+    build_sources(workspace)?;
     for (language, _) in LANGUAGES {
         let [server, client] = ROLES.map(|role| format!("{language}-{role}"));
         if ![&server, &client].iter().all(|archive| HOME.archive(workspace, archive).exists()) {
@@ -69,7 +70,7 @@ pub(crate) fn build(workspace: &Workspace) -> Result<()> {
 }
 
 /// Everything that needs no native library.
-pub(crate) fn compile(workspace: &Workspace) -> Result<()> {
+pub(crate) fn build_sources(workspace: &Workspace) -> Result<()> {
     let package = workspace.path(PACKAGE);
     let others = ["bindings-uniffi/java/src", "bindings-uniffi/ktor/src", "docs/snippets", "tests/snippets"];
     let mut stamp = Stamp::new(workspace, "jvm")
@@ -205,6 +206,9 @@ impl Home {
 
     /// Compiles everything. Classes can only be archived from JAR files.
     pub(super) fn compile(&self, workspace: &Workspace, maven: Command) -> Result<()> {
+        // Two that download at the same time would write the same files.
+        static DOWNLOADING: Mutex<()> = Mutex::new(());
+        let _alone = DOWNLOADING.lock().unwrap_or_else(PoisonError::into_inner);
         for dependencies in [DEPENDENCIES, TEST_DEPENDENCIES] {
             // Maven leaves those of before.
             let _ = std::fs::remove_dir_all(self.folder(workspace).join(dependencies));

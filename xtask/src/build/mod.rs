@@ -23,9 +23,18 @@ use crate::workspace::Workspace;
 /// One build step may take this long on a slow machine with a slow network.
 pub(crate) const BUILD_TIMEOUT: Duration = Duration::from_secs(1800);
 
-/// Builds what the fixtures of these languages need.
+/// Builds what the fixtures of these languages need. What needs no native library is built while
+/// cargo compiles, which leaves processors idle where crates wait for one.
 pub(crate) fn languages(workspace: &Workspace, languages: &[Language]) -> Result<()> {
-    step("crates: core, bindings, fixtures", || rust::build(workspace))?;
+    std::thread::scope(|scope| {
+        let sources = scope.spawn(|| {
+            languages.iter().try_for_each(|language| {
+                step(&format!("{}: sources", language.title), || (language.build_sources)(workspace))
+            })
+        });
+        let crates = step("crates: core, bindings, fixtures", || rust::build(workspace));
+        crates.and(sources.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })?;
     for language in languages {
         step(&format!("{}: package and fixtures", language.title), || (language.build)(workspace))?;
     }

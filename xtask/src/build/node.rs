@@ -15,12 +15,13 @@ pub(crate) const PACKAGE: &str = "bindings-node";
 pub(crate) fn build(workspace: &Workspace) -> Result<()> {
     let addon = workspace.path(PACKAGE).join("trunkline.node");
     copy_if_changed(&workspace.built_library("trunkline_node"), &addon)?;
-    install_and_compile(workspace)
+    build_sources(workspace)
 }
 
 /// The package without its addon.
-pub(crate) fn install_and_compile(workspace: &Workspace) -> Result<()> {
-    install(workspace, PACKAGE)?;
+pub(crate) fn build_sources(workspace: &Workspace) -> Result<()> {
+    let _alone = installing();
+    run_npm_ci(workspace, PACKAGE)?;
     let package = workspace.path(PACKAGE);
     let sources = ["src", "scripts", "package.json", "package-lock.json", "tsconfig.json"];
     let stamp = Stamp::new(workspace, "node-typescript").on_files(sources.map(|source| package.join(source)))?;
@@ -72,9 +73,13 @@ pub(crate) fn compiled(workspace: &Workspace, sources: &Path) -> Result<PathBuf>
 
 /// Runs `npm ci` in a directory, unless its lock file is already installed.
 pub(crate) fn install(workspace: &Workspace, package: &str) -> Result<()> {
+    let _alone = installing();
+    run_npm_ci(workspace, package)
+}
+
+fn run_npm_ci(workspace: &Workspace, package: &str) -> Result<()> {
     let version = system::node()?;
     let folder = workspace.path(package);
-    let _alone = installing();
     Stamp::new(workspace, &format!("npm-{}", package.replace('/', "-")))
         .on(&version)
         .on_files(["package.json", "package-lock.json"].map(|file| folder.join(file)))?

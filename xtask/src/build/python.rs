@@ -10,6 +10,7 @@ use crate::process::must;
 use crate::stamp::{Stamp, copy_if_changed, write_if_changed};
 use crate::workspace::Workspace;
 
+const SOURCES: &str = "bindings-python/python";
 /// The virtual environment for our package.
 pub(crate) const VENV: &str = "trunkline";
 /// The virtual environment with the pip that fills all others. A pip in each would take 5 s each.
@@ -18,10 +19,15 @@ const PIP: &str = "pip";
 pub(crate) const EXTENSION: &str = if cfg!(windows) { "_internal/_native.pyd" } else { "_internal/_native.abi3.so" };
 
 pub(crate) fn build(workspace: &Workspace) -> Result<()> {
-    let package = workspace.path("bindings-python/python");
+    let package = workspace.path(SOURCES);
     copy_if_changed(&workspace.built_library("_native"), &package.join("trunkline").join(EXTENSION))?;
+    build_sources(workspace)
+}
+
+/// The package without its extension.
+pub(crate) fn build_sources(workspace: &Workspace) -> Result<()> {
     make_venv(workspace, VENV, None)?;
-    let paths = format!("{}\n", package.display());
+    let paths = format!("{}\n", workspace.path(SOURCES).display());
     write_if_changed(&site_packages(workspace, VENV)?.join("trunkline.pth"), paths.as_bytes())
 }
 

@@ -35,8 +35,13 @@ pub(super) fn workshop(workspace: &Workspace) -> Workshop {
 }
 
 pub(super) fn build(workspace: &Workspace) -> Result<()> {
+    workshop(workspace).place_library(workspace)?;
+    build_sources(workspace)
+}
+
+/// The fixtures, which load the library when they run.
+pub(super) fn build_sources(workspace: &Workspace) -> Result<()> {
     let workshop = workshop(workspace);
-    workshop.place_library(workspace)?;
     for (folder, name) in PROGRAMS {
         compile(workspace, FIXTURES, &Path::new("./cmd").join(folder), &workshop.program(name))?;
     }

@@ -67,6 +67,8 @@ pub(crate) struct Entry {
 
     /// Finds its compiler or interpreter, or installs it. Without one, the language is left out.
     pub(crate) toolchain: fn() -> Result<()>,
+    /// Builds what needs no native library, while cargo builds the crates.
+    pub(crate) build_sources: fn(&Workspace) -> Result<()>,
     /// Builds the package and the fixtures, after cargo has built the crates.
     pub(crate) build: fn(&Workspace) -> Result<()>,
     /// Installs its linters and test tools.

@@ -41,6 +41,7 @@ pub(super) fn snippets(workspace: &Workspace) -> Result<Command> {
 }
 
 pub(super) fn lint(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    node::build_sources(workspace)?;
     let mut npm = workspace.npm(node::PACKAGE);
     npm.args(["run", "--silent", "lint"]);
     one(npm)

@@ -82,6 +82,7 @@ fn ruff(workspace: &Workspace, arguments: &[&str]) -> Result<Count> {
 /// Pyright on the sources, and on the public names of the installed package, which must be fully
 /// typed.
 pub(super) fn types(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    python::build_sources(workspace)?;
     let program = workspace.venv_program(python::VENV, "pyright");
     let mut sources = workspace.command(&program);
     sources.current_dir(workspace.path(PACKAGE)).arg("--pythonpath").arg(interpreter(workspace));
