@@ -31,8 +31,12 @@ const MAX_REASON: usize = 4 << 10;
 #[derive(Debug)]
 pub struct ServerConversation<T, U> {
     session: Option<LegacyTerms>,
+    /// The session before, in case that the handshake of this one fails.
+    replaced: Option<LegacyTerms>,
     /// A stateless exchange answers `initialize` without opening a session.
     stateless: bool,
+    /// A relay may serve its clients over one pipe, and each of them opens its session there.
+    reopens: bool,
     /// The open requests of the client. An answered call is finished here, and an error response is
     /// all that may still be sent for those that are drained.
     pub incoming: Incoming<(IncomingCall, T)>,
@@ -86,7 +90,19 @@ pub struct RefusedRequest {
 impl<T, U> ServerConversation<T, U> {
     /// A conversation that is opened by `initialize`, or used by modern requests without opening.
     pub fn new(limits: &Limits) -> Self {
-        Self { session: None, stateless: false, incoming: Incoming::new(limits), outgoing: None }
+        Self {
+            session: None,
+            replaced: None,
+            stateless: false,
+            reopens: false,
+            incoming: Incoming::new(limits),
+            outgoing: None,
+        }
+    }
+
+    /// The conversation of a pipe, in which a later `initialize` replaces the session.
+    pub fn pipe(limits: &Limits) -> Self {
+        Self { reopens: true, ..Self::new(limits) }
     }
 
     /// A single legacy HTTP exchange without a session, whose revision comes from the header.
@@ -115,7 +131,7 @@ impl<T, U> ServerConversation<T, U> {
     #[doc(hidden)]
     pub fn refuse_handshake(&mut self) {
         if !self.stateless {
-            self.session = None;
+            self.session = self.replaced.take();
         }
     }
 
@@ -177,12 +193,12 @@ impl<T, U> ServerConversation<T, U> {
     }
 
     fn initialize(&mut self, request: &Request) -> Result<Received<T, U>, RpcError> {
-        if self.session.is_some() && !self.stateless {
+        if self.session.is_some() && !self.stateless && !self.reopens {
             return Err(RpcError::invalid_request("The session is already initialized"));
         }
         let session = LegacyTerms::open(request.params.as_ref())?;
         let revision = session.revision;
-        self.session = Some(session);
+        self.replaced = self.session.replace(session);
         Ok(Received::Initialize(request.id.clone(), revision))
     }
 

@@ -140,6 +140,19 @@ mod era_of_a_message {
     }
 
     #[test]
+    fn a_second_initialize_of_a_pipe_opens_the_session_of_another_client() {
+        let mut conversation: Conversation = ServerConversation::pipe(&Limits::default());
+        for version in ["2025-03-26", "2025-11-25"] {
+            assert_eq!(fate(&mut conversation, initialize(1, version)), format!("initialize {version}"));
+        }
+        let lacks_all = request(2, "initialize", json!({}));
+        assert_eq!(fate(&mut conversation, lacks_all), "-32602");
+        assert_eq!(conversation.revision(), Some(Revision::V2025_11_25));
+        conversation.refuse_handshake();
+        assert_eq!(conversation.revision(), Some(Revision::V2025_03_26));
+    }
+
+    #[test]
     fn an_initialize_that_lacks_something_opens_nothing() {
         let mut conversation = conversation();
         assert_eq!(fate(&mut conversation, request(1, "initialize", json!({}))), "-32602");

@@ -46,6 +46,8 @@ use std::{
 pub(crate) enum ConversationStart {
     /// With `initialize`, or with modern requests, which need no handshake.
     Session,
+    /// The same over a pipe, which a relay may use for several clients.
+    Pipe,
     /// With any request. The transport knows the revision, and there is no session.
     Stateless(Revision),
 }
@@ -131,6 +133,7 @@ impl Connection {
         let limits = &server.options().limits;
         let conversation = match start {
             ConversationStart::Session => ServerConversation::new(limits),
+            ConversationStart::Pipe => ServerConversation::pipe(limits),
             ConversationStart::Stateless(revision) => ServerConversation::stateless(limits, revision),
         };
         Arc::new(Self {

@@ -42,7 +42,7 @@ impl EndpointState {
         let stream = Stream::new(StreamKind::Everything);
         let mut reader = stream.attach();
         reader.lifetime = caller.lifetime();
-        let connection = self.connect(Arc::clone(&stream) as Arc<dyn Outbound>, ConversationStart::Session);
+        let connection = self.connect(Arc::clone(&stream) as Arc<dyn Outbound>, ConversationStart::Pipe);
         let session = HttpSession { owner, connection, stream, history: None, shared: None };
         let Some(id) = self.sse_sessions.open(rate_limit_key, session.clone()) else {
             session.end();

@@ -80,7 +80,7 @@ impl PipeServer {
         let pipe = Arc::new(PipeWriter::new(Direct::of(&writer), Arc::clone(&round_trips)));
         let (transport, unrelated, origin) = (Transport::Stdio, pipe.clone(), Origin::Conversation);
         let setup = ConversationSetup { runtime, transport, unrelated, origin };
-        let connection = server.connect(setup, ConversationStart::Session);
+        let connection = server.connect(setup, ConversationStart::Pipe);
         let (end, ended) = watch::channel(false);
         let (lifespan, used) = (Arc::clone(&lifespan), lifespan);
         let written = end.clone();
