@@ -58,13 +58,14 @@ impl Shares {
         }))
     }
 
-    /// Returns the call that a log message is attributed to: the newest, if all calls belong to one
-    /// caller.
+    /// Returns the call that a log message is attributed to: the newest of those that want any
+    /// (LOG-04), if all these belong to one caller.
     fn only(&self) -> Option<CallInfo> {
         let calls = self.0.lock();
-        let last = calls.last()?;
-        let alone = calls.iter().all(|call| call.caller == last.caller && last.caller != Caller::Nobody);
-        (alone || calls.len() == 1).then(|| last.info.clone())
+        let wanting = || calls.iter().filter(|call| call.info.log_level().is_some());
+        let last = wanting().next_back()?;
+        let alone = wanting().all(|call| call.caller == last.caller && last.caller != Caller::Nobody);
+        (alone || wanting().count() == 1).then(|| last.info.clone())
     }
 }
 

@@ -526,6 +526,26 @@ async fn log_messages_reach_the_caller_at_its_level() {
     }
 }
 
+/// The messages of a pipe name no request.
+#[tokio::test]
+async fn log_04_a_log_message_is_for_the_only_caller_that_wants_any() {
+    let (behind, file) = (behind(Way::Stdio, MODERN).await, File::new());
+    let server = gateway(&behind.client);
+    let quiet = connect(&server, MODERN).await;
+    let params = json!({"name": "wait", "arguments": {}, "_meta": {"example.com/file": file.path()}});
+    let params = RawJson::from_value(&params).unwrap();
+    let waiting =
+        tokio::spawn(async move { quiet.request(method::TOOLS_CALL, Some(&params), &RequestOptions::default()).await });
+    until(|| file.text() == "began").await;
+    let logged = Arc::new(Notify::new());
+    let noted = Arc::clone(&logged);
+    let loud = connect_as(&server, user("Ann").on_log(move |_| noted.notify_one()), MODERN).await;
+    soon(loud.set_log_level(LoggingLevel::Info)).await.unwrap();
+    text(&loud, "count").await;
+    soon(logged.notified()).await;
+    waiting.abort();
+}
+
 #[tokio::test]
 async fn a_dead_server_fails_its_calls_and_is_restarted() {
     let listener = remote().listen("127.0.0.1:0").await.unwrap();
