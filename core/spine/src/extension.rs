@@ -5,7 +5,9 @@
 pub use crate::client::{Observation, OtherClient, PassingHandler, readable, report_progress, requires_extension};
 pub use crate::runtime::{Promise, Watched, change, wait};
 #[cfg(feature = "server")]
-pub use crate::server::{ListSet, Offers, RemoteDescription, RemoteServer, TestSession, ToolTasks, WeakServer};
+pub use crate::server::{
+    ListSet, ListedSchema, Offers, RemoteDescription, RemoteServer, TestSession, ToolTasks, WeakServer,
+};
 pub use crate::telemetry::Ambient;
 #[cfg(all(feature = "client", feature = "server", feature = "tokio"))]
 pub use crate::transport::in_process::MemoryConnector;

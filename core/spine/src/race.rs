@@ -8,7 +8,7 @@ use std::{
     future::{Future, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
-    task::Poll,
+    task::{Context, Poll, Waker},
     time::{Duration, Instant},
 };
 
@@ -30,6 +30,14 @@ pub async fn unless<T>(end: impl Future<Output = ()>, future: impl Future<Output
         Poll::Pending => end.as_mut().poll(context).map(|()| None),
     })
     .await
+}
+
+/// The value of a future, if it needs no waiting. Otherwise, it must still be run.
+pub fn at_once<T>(future: &mut BoxedTask<T>) -> Option<T> {
+    match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => Some(value),
+        Poll::Pending => None,
+    }
 }
 
 /// Runs futures concurrently. Returns all values, or the first error.

@@ -11,7 +11,8 @@ use std::sync::{Arc, Weak};
 use trunkline_core::{
     client::Client,
     extension::{
-        Ambient, ListSet, Offers, RemoteDescription, RemoteServer, ToolTasks, WeakServer, race::unless, sync::Mutex,
+        Ambient, ListSet, ListedSchema, Offers, RemoteDescription, RemoteServer, ToolTasks, WeakServer, race::unless,
+        sync::Mutex,
     },
     protocol::{RawJson, RpcError, method::Method},
     runtime::{BoxedTask, Runtime},
@@ -115,6 +116,12 @@ impl RemoteServer for ServerOfGroup {
                 Err(_) => NONE,
             }
         })
+    }
+
+    fn mirrored_of(&self, tool: &str, lists: bool) -> BoxedTask<Option<Arc<ListedSchema>>> {
+        let Some(server) = self.this.upgrade() else { return Box::pin(async { None }) };
+        let tool = tool.to_owned();
+        Box::pin(async move { server.connected(false).await.ok()?.mirrored_of(&tool, lists).await })
     }
 
     fn describe(&self, details: bool) -> BoxedTask<Result<RemoteDescription, RpcError>> {

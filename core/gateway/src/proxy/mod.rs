@@ -7,6 +7,7 @@ mod definition;
 mod failures;
 mod forwarded_requests;
 mod group_server;
+mod mirroring_tools;
 mod parked;
 mod proxied_group;
 mod remote;

@@ -6,6 +6,7 @@ use super::{
     callers::{self, Caller},
     failures::{restarted, rpc_error},
     forwarded_requests::{outcome_of, passed_params, state_of_server, with_own_tasks},
+    mirroring_tools::MirroringTools,
     parked::ParkedCalls,
     shares::{Shares, pass_progress},
     tool_filter::ToolFilter,
@@ -24,7 +25,8 @@ use std::{
 use trunkline_core::{
     client::{Client, ClientError, ErrorKind, InputResponses, ProgressHook, RequestOptions},
     extension::{
-        Ambient, ListSet, Observation, Offers, OtherClient, PassingHandler, RemoteDescription, RemoteServer, ToolTasks,
+        Ambient, ListSet, ListedSchema, Observation, Offers, OtherClient, PassingHandler, RemoteDescription,
+        RemoteServer, ToolTasks,
         on_drop::OnDrop,
         race::{all, unless, within},
         requires_extension,
@@ -59,6 +61,7 @@ pub(super) struct Remote {
     pub(super) client: Client,
     options: RemoteOptions,
     offers: OnceLock<Offers>,
+    mirroring_tools: MirroringTools,
     connections: Arc<CallerConnections>,
     parked: Arc<ParkedCalls>,
     shares: Arc<Shares>,
@@ -84,6 +87,7 @@ impl Remote {
             client,
             options,
             offers: OnceLock::new(),
+            mirroring_tools: MirroringTools::default(),
             shares,
             in_flight: AtomicUsize::new(0),
             has_begun: AtomicBool::new(false),
@@ -191,6 +195,7 @@ impl Remote {
     fn outcome_of(&self, info: &CallInfo, outcome: Result<RawJson, ClientError>) -> Outcome {
         match outcome {
             Ok(list) if info.method() == method::TOOLS_LIST => {
+                self.mirroring_tools.note(&list);
                 let era = self.offers().tasks.then(|| self.client.revision().era());
                 let list = with_own_tasks(list, era);
                 match &self.options.tools {
@@ -399,6 +404,22 @@ impl RemoteServer for Remote {
                 false => TaskSupport::Forbidden,
             };
             ToolTasks { support, defers: false }
+        })
+    }
+
+    fn mirrored_of(&self, tool: &str, lists: bool) -> BoxedTask<Option<Arc<ListedSchema>>> {
+        let Some(remote) = self.this.upgrade() else { return Box::pin(async { None }) };
+        let tool = tool.to_owned();
+        Box::pin(async move {
+            let tools = &remote.mirroring_tools;
+            if lists && !tools.are_known() {
+                remote.open().await.ok()?;
+                let options = RequestOptions::default();
+                let list = remote.client.list_all(method::TOOLS_LIST, None, &options);
+                // The call reports why the server cannot be reached.
+                tools.note(&within(&**remote.client.runtime(), PART_TIMEOUT, list).await?.ok()?);
+            }
+            tools.find(&tool)
         })
     }
 

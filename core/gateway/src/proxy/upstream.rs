@@ -15,7 +15,8 @@ use std::{
 use trunkline_core::{
     client::{Client, ClientError},
     extension::{
-        Ambient, ListSet, Offers, RemoteDescription, RemoteServer, ToolTasks, change, race::unless, sync::Mutex, wait,
+        Ambient, ListSet, ListedSchema, Offers, RemoteDescription, RemoteServer, ToolTasks, change, race::unless,
+        sync::Mutex, wait,
     },
     protocol::{RpcError, error::code},
     runtime::{BoxedTask, Runtime},
@@ -248,6 +249,12 @@ impl RemoteServer for Switch {
                 Err(_) => NONE,
             }
         })
+    }
+
+    fn mirrored_of(&self, tool: &str, lists: bool) -> BoxedTask<Option<Arc<ListedSchema>>> {
+        let Some(switch) = self.this.upgrade() else { return Box::pin(async { None }) };
+        let tool = tool.to_owned();
+        Box::pin(async move { switch.current().await.ok()?.mirrored_of(&tool, lists).await })
     }
 
     fn is_transparent(&self) -> bool {

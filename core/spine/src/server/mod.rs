@@ -64,7 +64,7 @@ pub(crate) use handlers::SessionSource;
 #[cfg(all(feature = "auth", feature = "http-server"))]
 pub(crate) use handlers::VerifiedSender;
 #[doc(hidden)]
-pub use registry::{ListSet, Offers, RemoteDescription, RemoteServer, ToolTasks};
+pub use registry::{ListSet, ListedSchema, Offers, RemoteDescription, RemoteServer, ToolTasks};
 #[doc(hidden)]
 pub use server::WeakServer;
 pub(crate) use session::{

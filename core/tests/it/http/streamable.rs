@@ -16,6 +16,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 use trunkline::{
+    Revision,
     protocol::model::LoggingLevel,
     server::{Call, Context, Outcome, Resource, ServerOptions, Tool, ToolDefinition},
     transport::HttpOptions,
@@ -114,6 +115,13 @@ async fn h26_07_to_09_h26_35_to_37_parameter_headers_agree_with_the_arguments() 
         };
         fixture.server.add_tool(ToolDefinition::new(tool(kind), answer)).unwrap();
     }
+    for revision in [Revision::LATEST, Revision::LATEST_LEGACY] {
+        check_parameter_headers(&Fixture::proxying(&fixture.server, revision).await).await;
+    }
+    check_parameter_headers(&fixture).await;
+}
+
+async fn check_parameter_headers(fixture: &Fixture) {
     for (kind, argument, header, status) in [
         ("string", json!({"it": "eu"}), Some("eu"), 200),
         ("string", json!({"it": "eu"}), Some(" eu "), 200),

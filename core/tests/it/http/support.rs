@@ -18,6 +18,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 use trunkline::{
+    Client, ClientOptions, ProxyDefinition, Revision, RevisionChoice,
     server::{Context, Params, Server, ServerOptions, Tool},
     transport::{HttpOptions, Listener},
 };
@@ -100,7 +101,19 @@ impl Fixture {
     }
 
     pub async fn with(options: HttpOptions, server_options: ServerOptions) -> Self {
-        let (server, ends) = server(server_options);
+        Self::of(server(server_options), options).await
+    }
+
+    /// A transparent proxy of a server, whose connection is opened by the first request.
+    pub async fn proxying(server: &Server, revision: Revision) -> Self {
+        let options = ClientOptions::default().with_revision(RevisionChoice::Pinned(revision)).with_lazy(true);
+        let client = Client::connect_with(server, options, ()).await.unwrap();
+        let proxy = ProxyDefinition::new(&client).transparent(true);
+        let server = Server::builder("proxy", "1.0.0").proxy(proxy).build();
+        Self::of((server, Ends::default()), HttpOptions::default()).await
+    }
+
+    async fn of((server, ends): (Server, Ends), options: HttpOptions) -> Self {
         let listener = server.listen_with(options.with_port(0)).await.unwrap();
         let url = listener.url().unwrap();
         let address = url.trim_start_matches("http://").trim_end_matches("/mcp").parse().unwrap();

@@ -1,4 +1,4 @@
-//! The input schemas of tools listed by a provider.
+//! The input schemas of tools listed by a provider or a remote server.
 
 use crate::{
     protocol::schema::{self, HeaderParameter, Schema},
@@ -26,7 +26,7 @@ struct SchemasByCaller {
 type ToolKey = (String, String);
 
 /// A listed schema, compiled on the first call.
-pub(in crate::server) struct ListedSchema {
+pub struct ListedSchema {
     given: Value,
     compiled: OnceLock<Option<Schema>>,
     mirrored: OnceLock<Vec<HeaderParameter>>,
@@ -46,8 +46,7 @@ impl ListedTools {
             if known.schemas.get(&key).is_some_and(|kept| kept.given == *schema) {
                 continue;
             }
-            let listed = ListedSchema { given: schema.clone(), compiled: OnceLock::new(), mirrored: OnceLock::new() };
-            if known.schemas.insert(key.clone(), Arc::new(listed)).is_none() {
+            if known.schemas.insert(key.clone(), Arc::new(ListedSchema::new(schema.clone()))).is_none() {
                 known.order.push_back(key);
             }
             if known.order.len() > MAX_SCHEMAS
@@ -70,9 +69,14 @@ impl ListedTools {
 }
 
 impl ListedSchema {
+    /// The input schema of a listed tool.
+    pub fn new(given: Value) -> Self {
+        Self { given, compiled: OnceLock::new(), mirrored: OnceLock::new() }
+    }
+
     /// The parameters that are mirrored in HTTP headers. None if an annotation is invalid: clients
     /// leave such a tool out.
-    pub(in crate::server) fn mirrored(&self) -> &[HeaderParameter] {
+    pub fn mirrored(&self) -> &[HeaderParameter] {
         self.mirrored.get_or_init(|| schema::header_parameters(&self.given).unwrap_or_default())
     }
 
@@ -95,7 +99,7 @@ impl ListedSchema {
                 target: "trunkline::server::registry",
                 tool = name,
                 error = problem,
-                "a provider listed an invalid inputSchema; arguments are not validated"
+                "a tool was listed with an invalid inputSchema; arguments are not validated"
             );
         };
         let compile = || compile(&self.given).inspect_err(warn).ok();

@@ -35,6 +35,7 @@ pub(super) use access_options::access_setters;
 pub use category::ListSet;
 pub(super) use hook::{RegisteredMiddleware, RegisteredProvider};
 pub(super) use list::{List, ListCandidate, Listed, ListedPage, list_members};
+pub use listed_tools::ListedSchema;
 pub(crate) use mount::MountSource;
 pub(super) use mount::{LocalServer, RegisteredMount};
 pub use mount::{Offers, RemoteDescription, RemoteServer};

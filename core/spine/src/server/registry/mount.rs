@@ -2,6 +2,7 @@
 
 use super::{
     category::{Category, ListSet},
+    listed_tools::ListedSchema,
     prompt::RegisteredPrompt,
     register_error::RegisterError,
     resource::ReadInfo,
@@ -51,6 +52,9 @@ pub trait RemoteServer: Handler {
     fn offers(&self) -> Offers;
     /// The task support of a tool. Its tasks run on this server and wait for the remote one.
     fn tasks_of(&self, tool: &str) -> BoxedTask<ToolTasks>;
+    /// The input schema of a tool that mirrors parameters in HTTP headers; `None` if it mirrors
+    /// none, as far as known. With `lists`, the tools are listed first if they never were.
+    fn mirrored_of(&self, tool: &str, lists: bool) -> BoxedTask<Option<Arc<ListedSchema>>>;
     /// Returns whether clients see the description of the remote server instead of this one's, and
     /// its failures instead of lists without its items.
     fn is_transparent(&self) -> bool {

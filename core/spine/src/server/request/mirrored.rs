@@ -11,7 +11,7 @@ use crate::{
         method,
         schema::{HeaderParameter, HeaderType},
     },
-    server::registry::{Category, RegisteredTool},
+    server::registry::{Category, ListedSchema, RegisteredTool},
 };
 use serde_json::{Value, json};
 
@@ -35,8 +35,24 @@ pub(in crate::server) fn check(context: &ActiveRequest) -> Result<(), RpcError> 
         return Ok(());
     }
     let Some(listed) = context.snapshot.listed_tool(&context.info.principal(), name) else { return Ok(()) };
+    compare_listed(&listed, headers, &called)
+}
+
+/// Does the same for a tool of a remote server, which is only known once the server has listed it.
+pub(super) fn check_remote(context: &ActiveRequest, listed: &ListedSchema) -> Result<(), RpcError> {
+    match (&context.info.mirrored, context.request_params().map(CallParams::read)) {
+        (Some(headers), Some(Ok(called))) => compare_listed(listed, headers, &called),
+        _ => Ok(()),
+    }
+}
+
+fn compare_listed(
+    listed: &ListedSchema,
+    headers: &MirroredParameters,
+    called: &CallParams<'_>,
+) -> Result<(), RpcError> {
     compare(listed.mirrored(), headers, called.arguments, |arguments, len| {
-        !listed.is_costly(name, len) && listed.problem(name, arguments).is_some()
+        !listed.is_costly(&called.name, len) && listed.problem(&called.name, arguments).is_some()
     })
 }
 

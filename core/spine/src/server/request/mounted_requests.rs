@@ -3,11 +3,14 @@
 use super::{
     active_request::{ActiveRequest, Responder, Routed},
     mapper::{ResultMapper, Target},
+    mirrored,
     tasks::{Mode, mode},
 };
 use crate::{
     composition::rewriting::{self, ObjectMembers},
     protocol::{RawJson, RevisionFeature, RpcError, extension, method},
+    race,
+    runtime::BoxedTask,
     server::{
         handlers::{Handler, Outcome},
         registry::{MountSource, RegisteredMount, RemoteServer},
@@ -43,8 +46,9 @@ impl ActiveRequest {
             MountSource::Remote(server) => {
                 let handler: Arc<dyn Handler> = Arc::clone(server) as _;
                 let mapper = Arc::new(SendingOn { handler, prefix: mount.prefix.clone() });
-                if self.may_be_task(&params) && server.offers().tasks {
-                    self.send_on_in_mode(server, mapper, params, responder);
+                let may_be_task = self.may_be_task(&params) && server.offers().tasks;
+                if may_be_task || (self.method == method::TOOLS_CALL && self.info.mirrored.is_some()) {
+                    self.send_on_when_known(server, mapper, (params, may_be_task), responder);
                 } else {
                     self.run(mapper, params, responder);
                 }
@@ -64,26 +68,50 @@ impl ActiveRequest {
         revision.supports(RevisionFeature::TasksExtension) && extension::TASKS.is_in(&self.client_capabilities())
     }
 
-    /// Forwards a call, as a task of this server if the tool supports tasks, which may have to be
-    /// looked up first.
-    fn send_on_in_mode(
+    /// Forwards a call of a tool about which something must be known, and may have to be looked up:
+    /// the parameters that its headers repeat, and whether it can be a task of this server.
+    fn send_on_when_known(
         self: &Arc<Self>,
         server: &Arc<dyn RemoteServer>,
         mapper: Arc<SendingOn>,
-        params: RawJson,
+        (params, may_be_task): (RawJson, bool),
         responder: Responder,
     ) {
         let tool = params.parse::<ObjectMembers>().ok().and_then(|params| rewriting::text(&params, "name"));
         let tool = tool.unwrap_or_default();
-        let (context, tasks_of_tool) = (Arc::clone(self), server.tasks_of(&tool));
-        let ambient = Ambient::current();
-        self.connection.runtime().spawn(Box::pin(async move {
-            let tasks = ambient.clone().around(tasks_of_tool).await;
-            let route = || match mode(&context, &tool, tasks, &params)? {
+        let (context, server) = (Arc::clone(self), Arc::clone(server));
+        let mut lookup: BoxedTask<Result<Mode, RpcError>> = {
+            let (context, params) = (Arc::clone(self), params.clone());
+            Box::pin(async move {
+                // A client without such headers may not have listed the tools either, and the server
+                // may be slow to list them.
+                if let Some(headers) = &context.info.mirrored
+                    && let Some(listed) = server.mirrored_of(&tool, !headers.is_empty()).await
+                {
+                    mirrored::check_remote(&context, &listed)?;
+                }
+                if !may_be_task {
+                    return Ok(Mode::Call);
+                }
+                let tasks = server.tasks_of(&tool).await;
+                mode(&context, &tool, tasks, &params)
+            })
+        };
+        let go_on = move |mode: Result<Mode, RpcError>| {
+            let route = || match mode? {
                 Mode::Call => Ok(Routed::Run(mapper, params)),
                 Mode::Task(ttl) => Ok(Routed::RunAsTask(mapper, params, ttl)),
             };
-            ambient.run(|| context.observer.in_span(|| context.follow(route, responder)));
+            context.follow(route, responder);
+        };
+        // Usually everything is known.
+        if let Some(mode) = race::at_once(&mut lookup) {
+            return go_on(mode);
+        }
+        let (context, ambient) = (Arc::clone(self), Ambient::current());
+        self.connection.runtime().spawn(Box::pin(async move {
+            let mode = ambient.clone().around(lookup).await;
+            ambient.run(|| context.observer.in_span(|| go_on(mode)));
         }));
     }
 
