@@ -6,7 +6,7 @@ pub use crate::client::{Observation, OtherClient, PassingHandler, readable, repo
 pub use crate::runtime::{Promise, Watched, change, wait};
 #[cfg(feature = "server")]
 pub use crate::server::{
-    ListSet, ListedSchema, Offers, RemoteDescription, RemoteServer, TestSession, ToolTasks, WeakServer,
+    ListSet, ListedSchema, Offers, RemoteDescription, RemoteServer, TaskTimes, TestSession, ToolTasks, WeakServer,
 };
 pub use crate::telemetry::Ambient;
 #[cfg(all(feature = "client", feature = "server", feature = "tokio"))]

@@ -24,7 +24,7 @@ use trunkline::{
 /// How long a server may take to exit after its input has ended, before it is terminated. A host
 /// that ends waits for nobody.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(300);
-/// Maximum time of a call regardless of progress: the client decides how long it waits.
+/// Maximum time of a call or a task, regardless of progress: the client decides how long it waits.
 const MAX_CALL: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Bridge {
@@ -44,7 +44,10 @@ impl Bridge {
             .with_deny_tools(std::mem::take(&mut self.tool_deny));
         let (used, idle) = (Use::new(), self.end_when_idle);
         let observed = idle.map(|_| Arc::new(Observed(Arc::clone(&used))) as Arc<dyn Telemetry>);
-        let options = ServerOptions::default().with_session_idle(self.listening.idle).with_telemetry_receiver(observed);
+        let options = ServerOptions::default()
+            .with_session_idle(self.listening.idle)
+            .with_task_ttl(MAX_CALL)
+            .with_telemetry_receiver(observed);
         let bridge = Server::builder("trunkline", env!("CARGO_PKG_VERSION"))
             .options(options)
             .proxy(ProxyDefinition::new(&client).options(proxy))

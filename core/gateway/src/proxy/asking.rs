@@ -9,14 +9,14 @@ use std::{
     future::poll_fn,
     ops::ControlFlow,
     sync::{
-        Arc,
+        Arc, Weak,
         atomic::{AtomicBool, Ordering},
     },
     task::Poll,
 };
 use trunkline_core::{
     client::{ClientError, ClientEvents, ProgressHook},
-    extension::{Promise, Watched, on_drop::OnDrop, random::unguessable, sync::Mutex},
+    extension::{PassingHandler, Promise, Watched, on_drop::OnDrop, random::unguessable, sync::Mutex},
     protocol::{RawJson, RpcError, method, model::ElicitationComplete},
     server::{CallInfo, ClientRequest, ClientRequestError, PendingClientRequest},
 };
@@ -179,6 +179,21 @@ impl ProxiedCall {
         // Without an answer, the question is withdrawn.
         let _withdraw = OnDrop::new(|| self.withdraw(&question));
         question.answer.kept().await
+    }
+
+    /// Asks the caller for a task, while the call lasts.
+    pub(super) fn passing_handler(self: &Arc<Self>) -> PassingHandler {
+        let weak = Arc::downgrade(self);
+        Arc::new(move |method, params| {
+            let (weak, method) = (Weak::clone(&weak), method.to_owned());
+            Box::pin(async move {
+                let answer = match weak.upgrade() {
+                    Some(call) => call.ask(&method, &params).await,
+                    None => None,
+                };
+                answer.unwrap_or_else(|| Err(RpcError::invalid_request("the call is over")))
+            })
+        })
     }
 
     /// Waits for the outcome, or for questions to put to the caller first.

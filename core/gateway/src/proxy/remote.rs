@@ -23,16 +23,16 @@ use std::{
     time::Duration,
 };
 use trunkline_core::{
-    client::{Client, ClientError, ErrorKind, InputResponses, ProgressHook, RequestOptions},
+    client::{Client, ClientError, ClientTask, ErrorKind, InputResponses, ProgressHook, RequestOptions},
     extension::{
-        Ambient, ListSet, ListedSchema, Observation, Offers, OtherClient, PassingHandler, RemoteDescription,
-        RemoteServer, ToolTasks,
+        Ambient, ListSet, ListedSchema, Observation, Offers, OtherClient, RemoteDescription, RemoteServer, TaskTimes,
+        ToolTasks,
         on_drop::OnDrop,
         race::{all, unless, within},
         requires_extension,
     },
     protocol::{
-        Era, RawJson, RpcError, SentTrace, extension,
+        Era, RawJson, RevisionFeature, RpcError, SentTrace, extension,
         method::{self, Method},
         model::ClientCapabilities,
     },
@@ -196,8 +196,11 @@ impl Remote {
         match outcome {
             Ok(list) if info.method() == method::TOOLS_LIST => {
                 self.mirroring_tools.note(&list);
-                let era = self.offers().tasks.then(|| self.client.revision().era());
-                let list = with_own_tasks(list, era);
+                let (era, has_tasks) = (self.client.revision().era(), self.offers().tasks);
+                let list = match self.options.transparent && era == Era::Legacy {
+                    true => list,
+                    false => with_own_tasks(list, has_tasks.then_some(era)),
+                };
                 match &self.options.tools {
                     Some(filter) => filter.apply(&list).map_or_else(Outcome::Protocol, Outcome::Result),
                     None => Outcome::Result(list),
@@ -235,49 +238,52 @@ impl Remote {
     /// Sends a request to a modern server, which sees the caller's capabilities; its requests for
     /// input go to the caller.
     async fn modern(&self, info: &CallInfo, params: RawJson) -> Result<Outcome, RpcError> {
-        let capabilities = RawJson::object(&callers::capabilities(info));
+        let seen = seen(info);
+        if info.is_task() || info.may_become_task() {
+            return self.as_task(info, params, seen).await;
+        }
         let options = with_answers(options_for(info), info).with_on_progress(progress_of(info)).with_manual_input(true);
-        let seen = Arc::new(OnBehalf { capabilities, log_level: info.log_level() });
         match self.shared(info, &params, &options, Some(Arc::clone(&seen))).await? {
-            // TKX-05: if a tool requires tasks, run it as a task here as well, provided that the
-            // caller supports tasks.
-            Outcome::Protocol(error) if requires_extension(&error) => {
-                info.start_task();
+            // TKX-05: a caller that knows no tasks waits for the one that the tool requires.
+            Outcome::Protocol(error) if requires_extension(&error) && !self.passes_on_refusals(info) => {
                 self.as_task(info, params, seen).await
             }
             outcome => Ok(outcome),
         }
     }
 
-    /// Makes a call as a task on a modern server. The task's requests for input go to the caller.
+    /// Returns whether a caller without tasks gets the error of a server that requires them.
+    fn passes_on_refusals(&self, info: &CallInfo) -> bool {
+        self.options.transparent && info.request_info().revision.supports(RevisionFeature::TasksExtension)
+    }
+
+    /// Makes a call on a modern server that may create a task for it. Then the call becomes a task
+    /// of this server as well, if its caller supports tasks. The task's requests for input go to
+    /// the caller.
     async fn as_task(&self, info: &CallInfo, params: RawJson, seen: Arc<OnBehalf>) -> Result<Outcome, RpcError> {
         let permit = self.shares.take(info, &self.client)?;
         let call = ProxiedCall::new().ok_or_else(RpcError::internal)?;
         // If the server requests input instead of creating a task, that is also for the caller.
         let options = with_answers(options_for(info), info).with_manual_input(true);
         let options = options.with_on_progress(call.progress_for(info));
-        let weak = Arc::downgrade(&call);
-        let ask: PassingHandler = Arc::new(move |method, params| {
-            let (weak, method) = (Weak::clone(&weak), method.to_owned());
-            Box::pin(async move {
-                let answer = match weak.upgrade() {
-                    Some(call) => call.ask(&method, &params).await,
-                    None => None,
-                };
-                answer.unwrap_or_else(|| Err(RpcError::invalid_request("the call is over")))
-            })
-        });
-        let other = OtherClient { seen, ask };
-        let within = if info.is_task() { Duration::MAX } else { self.client.options().max_timeout };
+        let other = OtherClient { seen, ask: call.passing_handler() };
         let (sent, client, ambient) = (Arc::clone(&call), self.client.clone(), Ambient::current());
+        let caller = info.clone();
         // In a separate task, because the caller may continue it with another request.
         self.client.runtime().spawn(Box::pin(async move {
             let started = ambient.around(client.start_task_on_behalf(other, params, &options));
-            let task = match unless(sent.stop.kept(), started).await.unwrap_or(Err(ClientError::Cancelled)) {
+            let mut task = match unless(sent.stop.kept(), started).await.unwrap_or(Err(ClientError::Cancelled)) {
                 Ok(task) => task,
                 Err(error) => return sent.finish(Err(error)),
             };
-            let outcome = unless(sent.stop.kept(), task.outcome_within(within)).await;
+            if let Some(state) = task.state() {
+                let time = |milliseconds: Option<u64>| milliseconds.map(Duration::from_millis);
+                let times = TaskTimes { ttl: time(state.ttl_ms), poll_interval: time(state.poll_interval_ms) };
+                caller.start_task_for(times);
+            }
+            // Tasks are counted where they are kept.
+            let permit = (!caller.is_task()).then_some(permit);
+            let outcome = unless(sent.stop.kept(), followed(&client, &mut task, &caller)).await;
             sent.finish(outcome.unwrap_or(Err(ClientError::Cancelled)));
             drop(permit);
             if let Err(error) = task.cancel().await {
@@ -387,19 +393,21 @@ impl RemoteServer for Remote {
         *self.offers.get_or_init(|| offers)
     }
 
-    /// A modern server decides itself which calls become tasks, so a call is only made as a task if
-    /// the tool requires it.
+    /// A modern server decides itself which calls become tasks.
     fn tasks_of(&self, tool: &str) -> BoxedTask<ToolTasks> {
-        let (client, tool) = (self.client.clone(), tool.to_owned());
+        const NONE: ToolTasks = ToolTasks { support: TaskSupport::Forbidden, defers: false };
+        let Some(remote) = self.this.upgrade() else { return Box::pin(async { NONE }) };
+        let tool = tool.to_owned();
         let is_offered = self.options.tools.as_ref().is_none_or(|filter| filter.offers(&tool));
         Box::pin(async move {
-            if !is_offered {
-                return ToolTasks { support: TaskSupport::Forbidden, defers: false };
+            // The call itself reports why the connection cannot be opened.
+            if !is_offered || remote.open().await.is_err() {
+                return NONE;
             }
-            if client.revision().era() == Era::Modern {
+            if remote.client.revision().era() == Era::Modern {
                 return ToolTasks { support: TaskSupport::Optional, defers: true };
             }
-            let support = match client.may_run_as_task(&tool).await {
+            let support = match remote.client.may_run_as_task(&tool).await {
                 true => TaskSupport::Optional,
                 false => TaskSupport::Forbidden,
             };
@@ -448,6 +456,12 @@ impl RemoteServer for Remote {
     }
 }
 
+/// The caller as a modern server sees it.
+fn seen(info: &CallInfo) -> Arc<OnBehalf> {
+    let capabilities = RawJson::object(&callers::capabilities(info));
+    Arc::new(OnBehalf { capabilities, log_level: info.log_level() })
+}
+
 /// The options of a forwarded request. It has the caller's trace context, which may come from a
 /// header, and the same cause.
 fn options_for(info: &CallInfo) -> RequestOptions {
@@ -478,4 +492,21 @@ fn with_answers(options: RequestOptions, info: &CallInfo) -> RequestOptions {
         Some(state) => answers.with_request_state(state),
         None => answers,
     })
+}
+
+/// Waits for the outcome of a task, and reports its status messages. Only a caller that has no task
+/// itself waits for a limited time.
+async fn followed(client: &Client, task: &mut ClientTask, caller: &CallInfo) -> Result<RawJson, ClientError> {
+    if !caller.is_task() {
+        return task.outcome_within(client.options().max_timeout).await;
+    }
+    let mut reported = None;
+    while let Some(state) = task.next().await {
+        let message = state.ok().and_then(|state| state.status_message);
+        if let Some(message) = message.filter(|message| reported.as_ref() != Some(message)) {
+            caller.set_task_message(&message);
+            reported = Some(message);
+        }
+    }
+    task.outcome_within(Duration::MAX).await
 }

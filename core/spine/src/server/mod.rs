@@ -61,6 +61,8 @@ pub use typed::{
 pub(crate) use handlers::Arrival;
 #[cfg(feature = "http-server")]
 pub(crate) use handlers::SessionSource;
+#[doc(hidden)]
+pub use handlers::TaskTimes;
 #[cfg(all(feature = "auth", feature = "http-server"))]
 pub(crate) use handlers::VerifiedSender;
 #[doc(hidden)]

@@ -12,10 +12,11 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 use tokio::sync::Notify;
 use trunkline::{
-    ClientError, Context, ProxyDefinition, RequestOptions, Revision, Server, Tool,
+    ClientError, Context, ProxyDefinition, RequestOptions, Revision, Server, ServerOptions, Tool,
     protocol::{RawJson, method, model::TaskStatus},
     server::TaskSupport,
 };
@@ -72,8 +73,6 @@ async fn tsk_06_a_call_through_a_proxy_is_a_task_of_the_proxy() {
             let expected = match (tool, old, new) {
                 // `far__never` is listed as one that is never a task, unless the server decides.
                 ("far__never", LEGACY, _) | ("far__never", MODERN, MODERN) => false,
-                // A server of 2026-07-28 is asked for a result, and refuses only where it must.
-                ("far__may", MODERN, MODERN) => false,
                 _ => true,
             };
             assert_eq!(is_task, expected, "{tool}, {pair}");
@@ -158,6 +157,72 @@ async fn tkx_05_a_caller_without_tasks_is_asked_by_a_task_behind_the_proxy() {
         let result = soon(front.call_tool_with("far__must_ask", json!({}), &options)).await.unwrap();
         assert_eq!(result.joined_text(), "hello Cyd", "{old}");
     }
+}
+
+#[tokio::test]
+async fn tkx_29_a_task_of_a_proxy_has_the_times_and_the_messages_of_the_task_behind_it() {
+    let (told, heard) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let run = {
+        let (told, heard) = (Arc::clone(&told), Arc::clone(&heard));
+        move |ctx: Context| {
+            let (told, heard) = (Arc::clone(&told), Arc::clone(&heard));
+            async move {
+                told.notified().await;
+                ctx.set_task_message("halfway");
+                heard.notified().await;
+                "done"
+            }
+        }
+    };
+    let times = ServerOptions::default()
+        .with_task_ttl(Duration::from_secs(90))
+        .with_task_poll_interval(Duration::from_millis(40));
+    let remote = Server::builder("remote", "1.0.0")
+        .options(times)
+        .add_tool(Tool::new("report", "Reports.", run).task(TaskSupport::Optional))
+        .build();
+    let far = client(&remote, MODERN).await;
+    let gateway = Server::builder("gateway", "1.0.0").proxy(&far).build();
+    let front = connect(&gateway, MODERN).await;
+    let mut task = soon(front.start_task("report", ())).await.unwrap();
+    let state = task.state().unwrap();
+    assert_eq!((state.ttl_ms, state.poll_interval_ms), (Some(90_000), Some(40)));
+    told.notify_one();
+    while let Some(state) = soon(task.next()).await {
+        if state.unwrap().status_message.as_deref() == Some("halfway") {
+            heard.notify_one();
+        }
+    }
+    assert_eq!(soon(task.result()).await.unwrap().joined_text(), "done");
+}
+
+#[tokio::test]
+async fn tasks_on_both_sides_of_a_proxy_end_together() {
+    for (old, new) in PAIRS {
+        let (runs, ended) = (Arc::<AtomicUsize>::default(), Arc::new(Notify::new()));
+        let far = client(&remote(&runs, &ended), old).await;
+        let ttl = if new == LEGACY { Duration::from_secs(60) } else { Duration::from_millis(200) };
+        let gateway = Server::builder("gateway", "1.0.0")
+            .options(ServerOptions::default().with_task_ttl(ttl))
+            .proxy(ProxyDefinition::new(&far).prefix("far"))
+            .build();
+        let front = connect(&gateway, new).await;
+        let _task = soon(front.start_task("far__wait", ())).await.unwrap();
+        until(|| runs.load(Ordering::Acquire) == 1).await;
+        // Tasks of 2025-11-25 end with their session, others after their time.
+        if new == LEGACY {
+            front.close().await;
+        }
+        soon(ended.notified()).await;
+    }
+    let runs = Arc::<AtomicUsize>::default();
+    let far = client(&remote(&runs, &Arc::default()), MODERN).await;
+    let front = connect(&Server::builder("gateway", "1.0.0").proxy(&far).build(), MODERN).await;
+    let task = soon(front.start_task("wait", ())).await.unwrap();
+    until(|| runs.load(Ordering::Acquire) == 1).await;
+    far.close().await;
+    let error = soon(task.result()).await.unwrap_err();
+    assert!(error.rpc().is_some_and(|error| error.message.contains("server behind")), "{error}");
 }
 
 /// A caller that cannot answer learns which capability it lacks, as from the server itself.

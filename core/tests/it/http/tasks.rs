@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 use trunkline::{
+    Revision,
     auth::{Authorization, AuthorizationOptions, Identity, Verification},
     protocol::model::{ElicitParams, Field, FormSchema},
     server::{Context, ServerOptions, TaskSupport, Tool},
@@ -312,4 +313,32 @@ async fn one_address_behind_a_trusted_proxy_has_a_share_of_the_tasks() {
     }
     assert_eq!(start("203.0.113.9, 198.51.100.7").await, 503);
     assert_eq!(start("203.0.113.9").await, 200);
+}
+
+/// Also with the first request of all, before anything is known of the server.
+#[tokio::test]
+async fn tkx_03_a_call_through_a_proxy_becomes_the_task_that_the_server_behind_makes_of_it() {
+    for revision in [Revision::LATEST, Revision::LATEST_LEGACY] {
+        let behind = fixture(HttpOptions::default()).await;
+        let front = Fixture::proxying(&behind.server, revision).await;
+        let created = modern(&front, "tools/call", call("forever", json!({})), "forever").send().await.json();
+        assert_eq!(created["result"]["resultType"], "task", "{revision}: {created}");
+        let id = created["result"]["taskId"].as_str().unwrap();
+        let task = modern(&front, "tasks/get", json!({"taskId": id}), id).send().await.json();
+        assert_eq!(task["result"]["status"], "working", "{revision}: {task}");
+    }
+}
+
+#[tokio::test]
+async fn tkx_05_a_client_without_tasks_is_refused_through_a_proxy_as_by_the_server_itself() {
+    let behind = Fixture::new().await;
+    let tool = Tool::new("report", "A long report.", async || "done").task(TaskSupport::Required);
+    behind.server.add_tool(tool).unwrap();
+    let front = Fixture::proxying(&behind.server, Revision::LATEST).await;
+    for fixture in [&behind, &front] {
+        let refused = fixture.modern("tools/call", call("report", json!({}))).send().await;
+        assert_eq!(refused.error(), (400, -32021));
+        let required = json!({"requiredCapabilities": {"extensions": {EXTENSION: {}}}});
+        assert_eq!(refused.json()["error"]["data"], required);
+    }
 }

@@ -94,14 +94,25 @@ pub(crate) trait CallBackend: Send + Sync + 'static {
     fn rounds(&self) -> &dyn HandlerRounds;
     /// See [`CallInfo::close_stream`].
     fn close_stream(&self);
-    /// See [`CallInfo::start_task`].
-    fn start_task(&self);
+    /// See [`CallInfo::start_task_for`].
+    fn start_task(&self, times: TaskTimes);
+    /// See [`CallInfo::may_become_task`].
+    fn may_become_task(&self) -> bool;
     /// Returns whether the call is a task.
     fn is_task(&self) -> bool;
     /// See [`CallInfo::set_task_message`].
     fn set_task_message(&self, message: &str);
     /// Set when the call is cancelled.
     fn cancellation(&self) -> &Cancellation;
+}
+
+/// The times of a task; by default, those of the server's options.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TaskTimes {
+    /// How long it is kept, up to the server's maximum.
+    pub ttl: Option<Duration>,
+    /// How often clients should poll it.
+    pub poll_interval: Option<Duration>,
 }
 
 /// The rounds of a request, as its handlers see them.
@@ -180,6 +191,12 @@ impl CallInfo {
     #[doc(hidden)]
     pub fn may_see_details(&self) -> bool {
         self.backend.may_see_details()
+    }
+
+    /// Returns whether [`CallInfo::start_task`] turns the call into a task.
+    #[doc(hidden)]
+    pub fn may_become_task(&self) -> bool {
+        self.backend.may_become_task()
     }
 
     /// Returns whether the call is a task.
@@ -365,7 +382,13 @@ impl CallInfo {
     /// ([`crate::server::ToolDefinition::defer_task`]) and the client supports them: the client
     /// gets the task now and the result later. Otherwise does nothing.
     pub fn start_task(&self) {
-        self.backend.start_task();
+        self.start_task_for(TaskTimes::default());
+    }
+
+    /// Like [`CallInfo::start_task`], with the times of a task elsewhere that it stands for.
+    #[doc(hidden)]
+    pub fn start_task_for(&self, times: TaskTimes) {
+        self.backend.start_task(times);
     }
 
     /// Sets the status message of the call's task. Does nothing if the call is not a task.

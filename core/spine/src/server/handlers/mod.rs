@@ -16,7 +16,7 @@ pub use arrival::Arrival;
 #[cfg(all(feature = "auth", feature = "http-server"))]
 pub(crate) use arrival::VerifiedSender;
 pub(crate) use arrival::{RestartedTask, TaskRun};
-pub use call::{Call, CallInfo, Handler};
+pub use call::{Call, CallInfo, Handler, TaskTimes};
 pub use client_request::{ClientRequest, ClientRequestError, PendingClientRequest};
 #[cfg(feature = "http-server")]
 pub(crate) use http_request::SessionSource;

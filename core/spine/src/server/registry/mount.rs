@@ -50,7 +50,8 @@ pub(crate) trait LocalServer: Send + Sync + 'static {
 pub trait RemoteServer: Handler {
     /// The kinds of features that it has, as far as known.
     fn offers(&self) -> Offers;
-    /// The task support of a tool. Its tasks run on this server and wait for the remote one.
+    /// The task support of a tool, connecting first if necessary. Its tasks run on this server and
+    /// wait for the remote one.
     fn tasks_of(&self, tool: &str) -> BoxedTask<ToolTasks>;
     /// The input schema of a tool that mirrors parameters in HTTP headers; `None` if it mirrors
     /// none, as far as known. With `lists`, the tools are listed first if they never were.

@@ -46,7 +46,7 @@ impl ActiveRequest {
             MountSource::Remote(server) => {
                 let handler: Arc<dyn Handler> = Arc::clone(server) as _;
                 let mapper = Arc::new(SendingOn { handler, prefix: mount.prefix.clone() });
-                let may_be_task = self.may_be_task(&params) && server.offers().tasks;
+                let may_be_task = self.may_be_task(&params);
                 if may_be_task || (self.method == method::TOOLS_CALL && self.info.mirrored.is_some()) {
                     self.send_on_when_known(server, mapper, (params, may_be_task), responder);
                 } else {
@@ -94,7 +94,7 @@ impl ActiveRequest {
                     return Ok(Mode::Call);
                 }
                 let tasks = server.tasks_of(&tool).await;
-                mode(&context, &tool, tasks, &params)
+                if server.offers().tasks { mode(&context, &tool, tasks, &params) } else { Ok(Mode::Call) }
             })
         };
         let go_on = move |mode: Result<Mode, RpcError>| {

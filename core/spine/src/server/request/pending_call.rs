@@ -16,7 +16,8 @@ use crate::{
     server::{
         handlers::{
             Arrival, CallBackend, CallInfo, CancelSent, Cancellation, ClientRequest, ClientRequestError, HandlerRounds,
-            InputKind, InputRequest, InputRequired, Outcome, ResponseCallback, ResultCallback, ToolError, Vars, check,
+            InputKind, InputRequest, InputRequired, Outcome, ResponseCallback, ResultCallback, TaskTimes, ToolError,
+            Vars, check,
         },
         lifespan::LifespanValue,
         result::project_errors,
@@ -349,16 +350,20 @@ impl CallBackend for PendingCall {
         self.context.reply.close_stream();
     }
 
-    fn start_task(&self) {
+    fn start_task(&self, times: TaskTimes) {
         if !self.context.may_become_task.swap(false, Ordering::Relaxed) {
             return;
         }
-        let start = |responder| self.context.start_task(None, false, responder);
+        let start = |responder| self.context.start_task(times, false, responder);
         let started = self.responder.lock().as_mut().map(start);
         // Delivered without the lock, because the receiver may be a handler.
         if let Some(Ok((waiting, created))) = started {
             self.context.hand_out(waiting, created, |_| {});
         }
+    }
+
+    fn may_become_task(&self) -> bool {
+        self.context.may_become_task.load(Ordering::Relaxed)
     }
 
     fn is_task(&self) -> bool {

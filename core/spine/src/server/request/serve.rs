@@ -10,7 +10,7 @@ use super::{
 use crate::{
     protocol::{RawJson, RequestId, RevisionFeature, RpcError, method, surrogates},
     server::{
-        handlers::{Call, Outcome},
+        handlers::{Call, Outcome, TaskTimes},
         registry::RegisteredMiddleware,
         result::{ToolRenderer, error_of},
         session::{OutgoingMessage, ServedRequest},
@@ -162,7 +162,8 @@ impl ActiveRequest {
         match routed {
             Ok(Routed::Run(mapper, input)) => self.run(mapper, input, responder),
             Ok(Routed::RunAsTask(mapper, input, ttl)) => {
-                match self.start_task(ttl, mapper.restarts_task(), &mut responder) {
+                let times = TaskTimes { ttl, poll_interval: None };
+                match self.start_task(times, mapper.restarts_task(), &mut responder) {
                     Ok((waiting, created)) => {
                         self.hand_out(waiting, created, move |this| this.run(mapper, input, responder));
                     }

@@ -10,7 +10,7 @@ use crate::{
     protocol::{RawJson, RevisionFeature, RpcError, extension, project},
     random,
     server::{
-        handlers::{Arrival, RestartedTask, TaskRun},
+        handlers::{Arrival, RestartedTask, TaskRun, TaskTimes},
         registry::{TaskSupport, ToolTasks},
         request::active_request::{ActiveRequest, Responder},
     },
@@ -116,7 +116,7 @@ impl ActiveRequest {
     /// If there are too many tasks. The responder is then unchanged.
     pub(in crate::server) fn start_task(
         self: &Arc<Self>,
-        ttl: Option<Duration>,
+        times: TaskTimes,
         restarts: bool,
         responder: &mut Responder,
     ) -> Result<(Responder, RawJson), RpcError> {
@@ -130,7 +130,8 @@ impl ActiveRequest {
             None => {
                 let id = random::unguessable().ok_or_else(RpcError::internal)?;
                 let run = (restarts && self.may_run_again(&owner)).then_some(TaskRun { number: 1, written: None });
-                (id, runtime.unix_time(), ttl.unwrap_or(options.task_ttl).min(options.task_ttl), run)
+                let ttl = times.ttl.unwrap_or(options.task_ttl).min(options.task_ttl);
+                (id, runtime.unix_time(), ttl, run)
             }
         };
         let facts = TaskFacts {
@@ -142,7 +143,7 @@ impl ActiveRequest {
             cancellation: self.cancellation.clone(),
             created,
             ttl,
-            poll_interval: options.task_poll_interval,
+            poll_interval: times.poll_interval.unwrap_or(options.task_poll_interval),
             run,
             stored: matches!(self.stored_tasks(), Ok(Some(_))),
         };
