@@ -188,7 +188,9 @@ impl Remote {
             }
         }
         let options = options_for(info).with_on_progress(progress_of(info));
-        self.shared(info, &params, &options, None).await
+        // Callers of an opaque proxy share the lists that the client keeps.
+        let seen = (self.options.transparent && self.client.revision().era() == Era::Modern).then(|| seen(info));
+        self.shared(info, &params, &options, seen).await
     }
 
     /// Converts the outcome of a request for its caller.
@@ -225,7 +227,7 @@ impl Remote {
             // The whole list, within bounds: a server whose list does not end, or whose cursors do
             // not work, is missing from merged lists instead of breaking them.
             Some(_) => {
-                let list = self.client.list_all(method, Some(params), options);
+                let list = self.client.list_all_on_behalf(on_behalf, method, Some(params), options);
                 let limit = if self.options.transparent { Duration::MAX } else { PART_TIMEOUT };
                 let late = || ClientError::Timeout(format!("the list did not arrive within {limit:?}"));
                 within(&**self.client.runtime(), limit, list).await.ok_or_else(late).flatten()
@@ -378,9 +380,11 @@ impl RemoteServer for Remote {
             return Offers { lists: ListSet::every(), completions: true, skills: false, tasks: false };
         };
         let list = |has: bool, list: ListSet| if has { list } else { ListSet::NONE };
-        let lists = list(declared.tools.is_some(), ListSet::TOOLS)
-            .with(list(declared.resources.is_some(), ListSet::RESOURCES))
-            .with(list(declared.prompts.is_some(), ListSet::PROMPTS));
+        // Behind a transparent proxy, the server itself answers what it does not declare.
+        let is_asked = |has: bool| has || self.options.transparent;
+        let lists = list(is_asked(declared.tools.is_some()), ListSet::TOOLS)
+            .with(list(is_asked(declared.resources.is_some()), ListSet::RESOURCES))
+            .with(list(is_asked(declared.prompts.is_some()), ListSet::PROMPTS));
         let extends = |id: &str| declared.extensions.as_ref().is_some_and(|extensions| extensions.contains_key(id));
         let declared_for_tools =
             || declared.tasks.as_ref().is_some_and(|tasks| tasks.pointer("/requests/tools/call").is_some());
@@ -389,7 +393,7 @@ impl RemoteServer for Remote {
             Era::Legacy => declared_for_tools(),
         };
         let skills = extends(extension::SKILLS.id);
-        let offers = Offers { lists, completions: declared.completions.is_some(), skills, tasks };
+        let offers = Offers { lists, completions: is_asked(declared.completions.is_some()), skills, tasks };
         *self.offers.get_or_init(|| offers)
     }
 
@@ -482,13 +486,13 @@ fn progress_of(info: &CallInfo) -> Option<ProgressHook> {
     Some(Arc::new(move |params: &RawJson| pass_progress(&info, params)))
 }
 
-/// Adds the caller's answers of this round, with the server's state.
+/// Adds the caller's answers of this round, which may come before the server has asked, and the
+/// server's state.
 fn with_answers(options: RequestOptions, info: &CallInfo) -> RequestOptions {
-    let Some(state) = info.state() else { return options };
-    let answers = info.input_responses().into_iter();
+    let answers = info.input_responses().into_iter().chain(info.unasked_responses());
     let answers = answers.filter_map(|(key, answer)| Some((key, RawJson::from_value(&answer).ok()?)));
     let answers: InputResponses = answers.collect();
-    options.with_input_responses(match state_of_server(&state) {
+    options.with_input_responses(match info.state().as_ref().and_then(state_of_server) {
         Some(state) => answers.with_request_state(state),
         None => answers,
     })

@@ -1,18 +1,28 @@
 //! Proxies that are shown as the server behind them, and clients that are opened by a request of a
 //! proxy's caller.
 
-use super::{LEGACY, MODERN, ROLE, connect, soon, until};
+use super::{LEGACY, MODERN, ROLE, connect, connect_as, soon, until};
 use crate::{
     log::{Records, another_subscriber},
     process::{File, child},
 };
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
+use std::{
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
 use trunkline::{
-    ChildCommand, Client, ClientError, ClientOptions, ProxyDefinition, ProxyOptions, Revision, RevisionChoice, Server,
-    ServerOptions,
-    client::ErrorKind,
-    protocol::model::{ChangeKind, Icon, Implementation, ServerCapabilities, SubscriptionFilter},
+    ChildCommand, Client, ClientError, ClientOptions, Context, ProxyDefinition, ProxyOptions, RequestOptions, Revision,
+    RevisionChoice, Server, ServerOptions,
+    client::{ElicitRequest, ErrorKind, HandlerError},
+    protocol::{
+        RawJson, method,
+        model::{
+            ChangeKind, ElicitParams, ElicitResult, Field, FormSchema, Icon, Implementation, ServerCapabilities,
+            SubscriptionFilter,
+        },
+    },
+    server::{Next, TaskSupport},
     transport::{ChildStderr, Target},
 };
 
@@ -115,6 +125,111 @@ async fn a_proxy_names_and_watches_the_server_of_a_client_that_its_program_opene
         };
         assert_eq!(soon(change).await, ChangeKind::Tools, "{behind}");
     }
+}
+
+/// They could not be refused as clients of 2026-07-28 are (`http::tasks`).
+#[tokio::test]
+async fn tkx_05_a_caller_of_an_older_revision_waits_for_the_task_behind_a_transparent_proxy() {
+    let tool = trunkline::Tool::new("report", "A long report.", async || "done").task(TaskSupport::Required);
+    let behind = Server::builder("reports", "1.0.0").add_tool(tool).build();
+    let bridge = shown_as(&lazy(&behind, RevisionChoice::Modern).await);
+    let params = RawJson::from_value(&json!({"name": "report", "arguments": {}})).unwrap();
+    for revision in [Revision::V2025_06_18, LEGACY] {
+        let client = connect(&bridge, revision).await;
+        let result = soon(client.request(method::TOOLS_CALL, Some(&params), &RequestOptions::default())).await.unwrap();
+        let result: Value = result.parse().unwrap();
+        assert_eq!(result["content"][0]["text"], "done", "{revision}: {result}");
+    }
+}
+
+#[tokio::test]
+async fn tsk_04_a_transparent_proxy_lists_the_tasks_that_its_server_requires() {
+    let tool = trunkline::Tool::new("report", "A long report.", async || "done").task(TaskSupport::Required);
+    let behind = Server::builder("reports", "1.0.0").add_tool(tool).build();
+    for (old, support) in [(RevisionChoice::Legacy, "required"), (RevisionChoice::Modern, "optional")] {
+        let bridge = shown_as(&lazy(&behind, old).await);
+        let tools = soon(connect(&bridge, LEGACY).await.list_tools()).await.unwrap();
+        assert_eq!(serde_json::to_value(&tools[0]).unwrap()["execution"]["taskSupport"], support);
+    }
+}
+
+#[tokio::test]
+async fn disc_14_the_server_behind_a_transparent_proxy_sees_what_the_caller_of_a_list_can_do() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&seen);
+    let behind = Server::builder("weather", "1.4.0")
+        .tool("forecast", "Forecast.", async || "sun")
+        .middleware(move |ctx: Context, next: Next| {
+            if next.method() == method::TOOLS_LIST {
+                noted.lock().unwrap().push(ctx.client_capabilities().elicitation.is_some());
+            }
+            async move { Ok(next.run().await?) }
+        })
+        .build();
+    let bridge = shown_as(&lazy(&behind, RevisionChoice::Modern).await);
+    for builder in [Client::builder(), Client::builder().on_elicit(decline)] {
+        soon(connect_as(&bridge, builder, MODERN).await.list_tools()).await.unwrap();
+    }
+    assert_eq!(*seen.lock().unwrap(), [false, true]);
+}
+
+async fn decline(_: ElicitRequest) -> Result<ElicitResult, HandlerError> {
+    Err(HandlerError::rejected("not asked"))
+}
+
+/// Servers answer more than they declare.
+#[tokio::test]
+async fn a_transparent_proxy_leaves_it_to_its_server_what_it_answers() {
+    let behind = Server::builder("maps", "1.0.0")
+        .resource("maps://oslo", "oslo", async || "a map")
+        .middleware(async |_: Context, next: Next| match next.method() {
+            method::TOOLS_LIST => Ok(json!({"tools": [{"name": "hidden", "inputSchema": {"type": "object"}}]})),
+            _ => Ok(next.run().await?),
+        })
+        .build();
+    for old in [RevisionChoice::Legacy, RevisionChoice::Modern] {
+        let bridge = shown_as(&lazy(&behind, old).await);
+        for new in [LEGACY, MODERN] {
+            let client = connect(&bridge, new).await;
+            assert!(described(&bridge, new).await["capabilities"]["tools"].is_null());
+            assert!(described(&bridge, new).await["capabilities"]["completions"].is_null());
+            assert_eq!(soon(client.list_tools()).await.unwrap()[0].name, "hidden");
+            assert_eq!(soon(client.list_prompts()).await.unwrap_err().rpc().unwrap().code, -32601);
+        }
+        bridge.add_prompt(trunkline::Prompt::new("own", "Own.", async || "own")).unwrap();
+        assert_eq!(soon(connect(&bridge, MODERN).await.list_prompts()).await.unwrap()[0].name, "own");
+    }
+}
+
+#[tokio::test]
+async fn a_transparent_proxy_declares_the_settings_of_skills_as_its_server_does() {
+    let skills = json!({"io.modelcontextprotocol/skills": {"directoryRead": false}});
+    let options = ServerOptions::default().with_extensions(skills.as_object().unwrap().clone());
+    let behind = Server::builder("skills", "1.0.0").options(options).build();
+    let bridge = shown_as(&lazy(&behind, RevisionChoice::Modern).await);
+    let seen = described(&bridge, MODERN).await["capabilities"]["extensions"].clone();
+    assert_eq!(seen, described(&behind, MODERN).await["capabilities"]["extensions"]);
+}
+
+/// Only the server behind a proxy knows which answers it will want.
+#[tokio::test]
+async fn mrtr_11_answers_that_come_before_the_question_reach_the_server_behind_a_proxy() {
+    let ask = async |ctx: Context| {
+        let form = FormSchema::new().required("name", Field::text());
+        let answer = ctx.elicit_with_key("who", ElicitParams::form("Who?", form)).await?.content.unwrap_or_default();
+        trunkline::Ok(format!("hello {}", answer["name"].as_str().unwrap()))
+    };
+    let behind = Server::builder("greeter", "1.0.0").tool("greet", "Greets.", ask).build();
+    let bridge = shown_as(&lazy(&behind, RevisionChoice::Modern).await);
+    let client = Client::builder().on_elicit(decline);
+    let client = connect_as(&bridge, client, MODERN).await;
+    let answer = |name: &str| json!({"action": "accept", "content": {"name": name}});
+    let answers = json!({"who": answer("Ann"), "unknown": answer("Bob")});
+    let params = json!({"name": "greet", "arguments": {}, "inputResponses": answers});
+    let params = RawJson::from_value(&params).unwrap();
+    let result = soon(client.request(method::TOOLS_CALL, Some(&params), &RequestOptions::default())).await.unwrap();
+    let result: Value = result.parse().unwrap();
+    assert_eq!(result["content"][0]["text"], "hello Ann", "{result}");
 }
 
 /// The features of the server itself are declared, too.

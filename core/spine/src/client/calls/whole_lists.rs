@@ -6,7 +6,7 @@ use crate::{
         reading::distinct_items::DistinctItems,
         state::reply_to::{CallReceiver, ReplyTo},
     },
-    engine::later,
+    engine::{OnBehalf, later},
     protocol::{
         RawJson, RevisionFeature,
         error::code,
@@ -45,6 +45,21 @@ impl Client {
         params: Option<&RawJson>,
         options: &RequestOptions,
     ) -> Result<RawJson, ClientError> {
+        self.list_all_on_behalf(None, method, params, options).await
+    }
+
+    /// Like [`Client::list_all`], on behalf of another client, which is what a modern server sees.
+    ///
+    /// # Errors
+    /// As for [`Client::list_all`].
+    #[doc(hidden)]
+    pub async fn list_all_on_behalf(
+        &self,
+        other: Option<Arc<OnBehalf>>,
+        method: &str,
+        params: Option<&RawJson>,
+        options: &RequestOptions,
+    ) -> Result<RawJson, ClientError> {
         self.opened().await?;
         let opaque =
             self.inner.server.get().is_none_or(|server| server.revision.supports(RevisionFeature::OpaqueCursors));
@@ -53,7 +68,7 @@ impl Client {
         let deadline = later(self.inner.runtime.now(), self.inner.request_timeout(&options).max);
         let (first, mut params, mut restarted) = (params, params.cloned(), false);
         for _ in 0..MAX_PAGES {
-            let page = match self.request(method, params.as_ref(), &options).await {
+            let page = match self.request_on_behalf(other.clone(), method, params.as_ref(), &options).await {
                 // CCH-12: the cursor came from a cached page, or the list has changed.
                 Err(ClientError::Protocol(error))
                     if !restarted && error.code == code::INVALID_PARAMS && list.first.is_some() =>

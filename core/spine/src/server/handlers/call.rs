@@ -119,6 +119,8 @@ pub struct TaskTimes {
 pub(crate) trait HandlerRounds {
     /// See [`CallInfo::input_responses`].
     fn responses(&self) -> BTreeMap<String, Value>;
+    /// See [`CallInfo::unasked_responses`].
+    fn unasked(&self) -> BTreeMap<String, Value>;
     /// See [`CallInfo::input_problems`].
     fn problems(&self) -> BTreeMap<String, String>;
     /// See [`CallInfo::state`].
@@ -343,6 +345,13 @@ impl CallInfo {
     /// [`Outcome::InputRequired`].
     pub fn input_responses(&self) -> BTreeMap<String, Value> {
         self.backend.rounds().responses()
+    }
+
+    /// Answers that the client gave before it was asked, for proxies: the server behind knows which
+    /// of them match.
+    #[doc(hidden)]
+    pub fn unasked_responses(&self) -> BTreeMap<String, Value> {
+        self.backend.rounds().unasked()
     }
 
     /// Why the other answers of this round don't match their requests. The handler may ask again.

@@ -62,6 +62,8 @@ impl MergedPage {
         let (size, mut number, mut is_partial) = (context.server().options().page_size, begun.number, false);
         let mut items = Vec::from_iter(Some(begun.items).filter(|items| !items.is_empty()));
         let (mut mounts, mut asked) = (mounts.into_iter(), VecDeque::new());
+        let others = context.snapshot.own_offers().lists;
+        let has_others = Category::parse(member).is_some_and(|category| others.has(category.change()));
         let next = loop {
             while number < size
                 && asked.len() < MAX_CONCURRENCY
@@ -85,6 +87,10 @@ impl MergedPage {
             if mount.is_transparent()
                 && let Err(error) = result
             {
+                // It is asked for lists that it does not declare, and others have items.
+                if error.code == code::METHOD_NOT_FOUND && has_others {
+                    continue;
+                }
                 return Err(error);
             }
             let (added, theirs) = match result.map_err(|error| error.message).and_then(read) {

@@ -222,6 +222,10 @@ impl HandlerRounds for RequestRounds {
         self.of_fresh(|answer| if let Answer::Given(value) = answer { Some(value.clone()) } else { None })
     }
 
+    fn unasked(&self) -> BTreeMap<String, Value> {
+        self.state().unasked.clone()
+    }
+
     fn problems(&self) -> BTreeMap<String, String> {
         self.of_fresh(|answer| if let Answer::Unfit(problem) = answer { Some(problem.clone()) } else { None })
     }

@@ -3,7 +3,7 @@
 use crate::{
     protocol::{Era, Revision, RevisionFeature, extension, project},
     server::{
-        registry::{ListSet, RemoteDescription, Snapshot},
+        registry::{ListSet, Offers, RemoteDescription, Snapshot},
         server_options::ServerOptions,
     },
 };
@@ -28,7 +28,7 @@ impl DeclaredFor {
     ) -> Value {
         let mut declared = own_capabilities(options, snapshot, self);
         if let Some(remote) = remote {
-            show_remote(&mut declared, &remote.capabilities, snapshot.own_offers().lists);
+            show_remote(&mut declared, &remote.capabilities, snapshot.own_offers());
         }
         project::project_server_capabilities(&mut declared, self.revision);
         declared
@@ -88,26 +88,32 @@ fn own_capabilities(
     declared
 }
 
-/// Declares what a remote server declares, and what this one has besides: the lists `own`.
-fn show_remote(declared: &mut Value, remote: &Value, own: ListSet) {
+/// Declares what a remote server declares, and what this one has besides.
+fn show_remote(declared: &mut Value, remote: &Value, own: Offers) {
     const LISTS: [(&str, ListSet); 3] =
         [("tools", ListSet::TOOLS), ("resources", ListSet::RESOURCES), ("prompts", ListSet::PROMPTS)];
     let Some(members) = declared.as_object_mut() else { return };
-    if remote.get("logging").is_none() && own == ListSet::NONE {
+    if remote.get("logging").is_none() && own.lists == ListSet::NONE {
         members.shift_remove("logging");
     }
-    for (name, _) in LISTS.into_iter().filter(|(_, list)| !own.has(*list)) {
+    if remote.get("completions").is_none() && !own.completions {
+        members.shift_remove("completions");
+    }
+    for (name, _) in LISTS.into_iter().filter(|(_, list)| !own.lists.has(*list)) {
         match (remote.get(name), members.get_mut(name).and_then(Value::as_object_mut)) {
             (None, _) => drop(members.shift_remove(name)),
             (Some(theirs), Some(ours)) => ours.retain(|flag, _| theirs[flag] == true),
             (Some(_), None) => {}
         }
     }
-    // Tasks and skills are declared in the form of the client's revision.
-    let is_translated = |name: &str| [extension::TASKS.id, extension::SKILLS.id].contains(&name);
     for group in ["extensions", "experimental"] {
         for (name, settings) in remote.get(group).and_then(Value::as_object).into_iter().flatten() {
-            if !is_translated(name) && declared[group].get(name).is_none() {
+            let is_shown = match declared[group].get(name) {
+                // Tasks are declared in the form of the client's revision.
+                None => name != extension::TASKS.id && name != extension::SKILLS.id,
+                Some(_) => name == extension::SKILLS.id && !own.skills,
+            };
+            if is_shown {
                 declared[group][name.as_str()] = settings.clone();
             }
         }
