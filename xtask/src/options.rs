@@ -13,19 +13,22 @@ pub(crate) struct Options {
     pub(crate) long: bool,
     /// Shows the time of each step.
     pub(crate) timings: bool,
+    /// Puts the bridge between the fixtures and their peer.
+    pub(crate) bridge: bool,
     /// Keeps only what differs from a commit, or from the default one.
     pub(crate) changed: Option<Option<String>>,
 }
 
 impl Options {
     /// Parses those options that a command supports, out of `--lang`, `--only`, `--long`,
-    /// `--timings` and `--changed`.
+    /// `--timings`, `--bridge` and `--changed`.
     pub(crate) fn parse(options: &[String], known: &[&str]) -> Result<Self> {
         let mut read = Self {
             languages: Language::available().to_vec(),
             only: Vec::new(),
             long: false,
             timings: false,
+            bridge: false,
             changed: None,
         };
         let usage = || format!("the options are {}; `cargo xtask help` has their values", known.join(", "));
@@ -34,13 +37,14 @@ impl Options {
             if !known.contains(&option) {
                 bail!("unknown option {option:?}: {}", usage());
             }
-            let takes_value = !matches!(option, "--long" | "--timings");
+            let takes_value = !matches!(option, "--long" | "--timings" | "--bridge");
             let value = options.next_if(|value| takes_value && !value.starts_with("--"));
             match option {
                 "--lang" => read.languages = Language::parse_list(value.with_context(usage)?)?,
                 "--only" => read.only = value.with_context(usage)?.split(',').map(str::to_owned).collect(),
                 "--changed" => read.changed = Some(value.cloned()),
                 "--timings" => read.timings = true,
+                "--bridge" => read.bridge = true,
                 _ => read.long = true,
             }
         }

@@ -9,11 +9,11 @@ use anyhow::{Context, Result};
 
 use super::role::Role;
 use super::runner::{Loaded, Runner};
+use super::subject::Subject;
 use super::suite::{Scenario, Suite};
 use super::verdict::{self, Verdict};
 use super::{RESULTS, RUNS_AT_ONCE, chosen, count_of, write_report};
 use crate::console;
-use crate::language::Language;
 use crate::length::Length;
 use crate::process::tail;
 use crate::stamp::files_under;
@@ -28,13 +28,15 @@ const TIMED_AT_ONCE: usize = 2;
 /// The revision of extension scenarios outside the runner's requirement sets.
 const OF_EXTENSIONS: &str = "2026-07-28";
 
-type Job<'a> = (&'a Suite, &'a Scenario, Language);
+type Job<'a> = (&'a Suite, &'a Scenario, Subject);
 
-/// Runs both runners with the fixture clients of these languages. `only` keeps scenarios with one
-/// of these strings in their name; empty for all.
-pub(super) fn clients(workspace: &Workspace, languages: &[Language], only: &[String]) -> Result<Count> {
+/// Runs both runners with these clients. `only` keeps scenarios with one of these strings in their
+/// name; empty for all.
+pub(crate) fn clients(workspace: &Workspace, subjects: &[Subject], only: &[String]) -> Result<Count> {
     let suites = chosen(workspace, Role::Client, only)?;
-    run_jobs(workspace, languages, Length::Long, &suites, |_, _| true)
+    // The runner checks each message of the client, and its servers send invalid ones on purpose.
+    let workspace = Workspace { records: None, ..workspace.clone() };
+    run_jobs(&workspace, subjects, Length::Long, &suites, |_, _| true)
 }
 
 /// Runs both runners for the test command. With `timed`, only the scenario that measures a wait,
@@ -45,13 +47,12 @@ pub(crate) fn passed_clients(workspace: &Workspace, selection: &Selection, timed
         suite.scenarios.retain(|scenario| (scenario.name == TIMED_SCENARIO) == timed);
     }
     suites.retain(|suite| !suite.scenarios.is_empty());
-    // The runner checks each message of the client, and its servers send invalid ones on purpose.
     let workspace = Workspace { records: None, ..workspace.clone() };
-    let is_run = |number, language| is_run(number, selection.half(language), selection.length());
-    run_jobs(&workspace, &selection.languages, selection.length(), &suites, is_run)
+    let is_run = |number, subject: Subject| is_run(number, selection.half(subject.language), selection.length());
+    run_jobs(&workspace, &Subject::alone(&selection.languages), selection.length(), &suites, is_run)
 }
 
-/// Returns whether a scenario is run with a language.
+/// Returns whether a scenario is run with a client.
 fn is_run(scenario: usize, half: Option<usize>, length: Length) -> bool {
     match (length, half) {
         (Length::Short { turn }, Some(half)) => (scenario + half + turn).is_multiple_of(2),
@@ -59,21 +60,26 @@ fn is_run(scenario: usize, half: Option<usize>, length: Length) -> bool {
     }
 }
 
-/// Runs the scenarios, by their number, with those languages for which `is_run` says so.
+/// Runs the scenarios, by their number, with those clients for which `is_run` says so.
 fn run_jobs(
     workspace: &Workspace,
-    languages: &[Language],
+    subjects: &[Subject],
     length: Length,
     suites: &[Suite],
-    is_run: impl Fn(usize, Language) -> bool,
+    is_run: impl Fn(usize, Subject) -> bool,
 ) -> Result<Count> {
-    let (start, is_run) = (Instant::now(), &is_run);
+    let start = Instant::now();
     let each = suites.iter().flat_map(|suite| suite.scenarios.iter().map(move |scenario| (suite, scenario)));
-    let all = each.enumerate().flat_map(|(number, (suite, scenario))| {
-        let languages = languages.iter().filter(move |language| is_run(number, **language));
-        languages.map(move |language| (suite, scenario, *language))
-    });
-    let (timed, rest): (Vec<Job<'_>>, Vec<Job<'_>>) = all.partition(|(_, scenario, _)| scenario.name == TIMED_SCENARIO);
+    let playable: Vec<(usize, Job<'_>)> = each
+        .enumerate()
+        .flat_map(|(number, (suite, scenario))| {
+            let subjects = subjects.iter().filter(|subject| subject.plays(scenario));
+            subjects.map(move |subject| (number, (suite, scenario, *subject)))
+        })
+        .collect();
+    let chosen = playable.iter().filter(|(number, (.., subject))| is_run(*number, *subject)).map(|(_, job)| *job);
+    let (timed, rest): (Vec<Job<'_>>, Vec<Job<'_>>) =
+        chosen.partition(|(_, scenario, _)| scenario.name == TIMED_SCENARIO);
     let runners = Loaded::new(workspace);
     let mut verdicts = Vec::new();
     let total = timed.len() + rest.len();
@@ -81,34 +87,33 @@ fn run_jobs(
         workers::run(
             at_once,
             &jobs,
-            |&(suite, scenario, language)| {
-                let faults = faults(workspace, &runners, length, (suite, scenario, language));
+            |&(suite, scenario, subject)| {
+                let faults = faults(workspace, &runners, length, (suite, scenario, subject));
                 let faults = faults.unwrap_or_else(|error| vec![format!("{error:#}")]);
-                Verdict { language, suite, scenario, faults }
+                Verdict { subject, suite, scenario, faults }
             },
             |index, verdict| {
-                let (_, scenario, language) = jobs[index];
+                let (_, scenario, subject) = jobs[index];
                 verdicts.push(verdict);
                 let done = verdicts.len();
-                console::news(&format!("{done} of {total} runs … last: {} {}", language.name, scenario.name));
+                console::news(&format!("{done} of {total} runs … last: {} {}", subject.name(), scenario.name));
             },
         );
     }
-    let scenarios: usize = suites.iter().map(|suite| suite.scenarios.len()).sum();
-    let left = scenarios * languages.len() - total;
-    let count = Count { left, ..count_of(Role::Client, languages, suites, &verdicts) };
-    write_report(workspace, Role::Client, &verdicts, &count, start)?;
+    let left = playable.len() - total;
+    let count = Count { left, ..count_of(Role::Client, subjects, suites, &verdicts) };
+    write_report(workspace, (Role::Client, subjects), &verdicts, &count, start)?;
     Ok(count)
 }
 
-/// Runs a scenario with the client of a language.
+/// Runs a scenario with a client.
 fn faults(
     workspace: &Workspace,
     runners: &Loaded<'_>,
     length: Length,
-    (suite, scenario, language): Job<'_>,
+    (suite, scenario, subject): Job<'_>,
 ) -> Result<Vec<String>> {
-    let folder = format!("{}-client", language.name);
+    let folder = format!("{}-client", subject.name());
     let suite_folder = workspace.target.join(RESULTS).join(folder).join(suite.name().replace(' ', "-"));
     let results = suite_folder.join(scenario.name.replace('/', "-"));
     if results.exists() {
@@ -116,11 +121,8 @@ fn faults(
     }
     std::fs::create_dir_all(&results)?;
 
-    let client = language.client(workspace);
-    let client = client.to_str().filter(|path| !path.contains(char::is_whitespace));
-    let client = client.context("the runner splits its command at blanks: the path of the tree has one")?;
-    let shares_process = !length.is_long() && language.starts_slowly && scenario.name != TIMED_SCENARIO;
-    let client = if shares_process { format!("{client} --conformance") } else { client.to_owned() };
+    let shares_process = !length.is_long() && subject.language.starts_slowly && scenario.name != TIMED_SCENARIO;
+    let client = subject.client(workspace, shares_process)?;
     let folder = results.to_str().context("the path of the tree is not text")?;
     let mut arguments = vec!["client", "--command", &client, "--scenario", &scenario.name, "--output-dir", folder];
     if suite.runner == Runner::Newest {
@@ -148,6 +150,7 @@ fn checks_in(folder: &Path) -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::language::Language;
 
     #[test]
     fn halves_and_turns_together_run_every_scenario() {

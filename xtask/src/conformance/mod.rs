@@ -5,6 +5,7 @@ mod listing;
 mod role;
 mod runner;
 mod servers;
+mod subject;
 mod suite;
 mod table;
 mod verdict;
@@ -16,16 +17,15 @@ use serde_json::json;
 
 use crate::build;
 use crate::console;
-use crate::language::Language;
 use crate::options::Options;
 use crate::report;
-use crate::test::{Count, wire};
+use crate::test::{Count, Selection, wire};
 use crate::workspace::Workspace;
 
-use clients::clients;
-pub(crate) use clients::passed_clients;
+pub(crate) use clients::{clients, passed_clients};
 use role::Role;
 pub(crate) use servers::servers;
+pub(crate) use subject::Subject;
 use suite::Suite;
 use verdict::Verdict;
 
@@ -34,6 +34,12 @@ const RUNS_AT_ONCE: usize = 3;
 /// The directory of the runners' own reports, in the target directory.
 const RESULTS: &str = "conformance";
 
+/// Judges a server and a client through the bridge.
+pub(crate) fn through_the_bridge(workspace: &Workspace, selection: &Selection) -> Result<Count> {
+    let subjects = Subject::bridged(&selection.languages);
+    Ok(servers(workspace, &subjects, &[])?.and(clients(workspace, &subjects, &[])?))
+}
+
 /// `cargo xtask conformance server` and `cargo xtask conformance client`.
 pub(crate) fn run(mut workspace: Workspace, options: &[String]) -> Result<bool> {
     let (role, options) = match options.split_first().map(|(role, rest)| (role.as_str(), rest)) {
@@ -41,14 +47,15 @@ pub(crate) fn run(mut workspace: Workspace, options: &[String]) -> Result<bool> 
         Some(("client", rest)) => (Role::Client, rest),
         _ => bail!("name the side to judge: `cargo xtask conformance server` or `cargo xtask conformance client`"),
     };
-    let Options { languages, only, .. } = Options::parse(options, &["--lang", "--only"])?;
+    let Options { languages, only, bridge, .. } = Options::parse(options, &["--lang", "--only", "--bridge"])?;
     build::languages(&workspace, &languages)?;
+    let subjects = if bridge { Subject::bridged(&languages) } else { Subject::alone(&languages) };
     let mut count = match role {
         Role::Server => {
             workspace.records = Some(wire::forget(&workspace, RESULTS)?);
-            servers(&workspace, &languages, &only)?
+            servers(&workspace, &subjects, &only)?
         }
-        Role::Client => clients(&workspace, &languages, &only)?,
+        Role::Client => clients(&workspace, &subjects, &only)?,
     };
     for line in count.said.lines() {
         console::line(&if line.starts_with('✗') { console::paint(console::RED, line) } else { line.to_owned() });
@@ -77,22 +84,23 @@ fn chosen(workspace: &Workspace, role: Role, only: &[String]) -> Result<Vec<Suit
 }
 
 /// The verdicts as a table.
-fn count_of(role: Role, languages: &[Language], suites: &[Suite], verdicts: &[Verdict<'_>]) -> Count {
+fn count_of(role: Role, subjects: &[Subject], suites: &[Suite], verdicts: &[Verdict<'_>]) -> Count {
     let failed = verdicts.iter().filter(|verdict| !verdict.is_green()).count();
-    let said = table::draw(role, languages, suites, verdicts);
+    let said = table::draw(role, subjects, suites, verdicts);
     Count { passed: verdicts.len() - failed, failed, said, ..Count::default() }
 }
 
 fn write_report(
     workspace: &Workspace,
-    role: Role,
+    (role, subjects): (Role, &[Subject]),
     verdicts: &[Verdict<'_>],
     count: &Count,
     start: Instant,
 ) -> Result<()> {
+    let of = if subjects.iter().all(|subject| subject.is_bridged) { "-bridged" } else { "" };
     report::write(
         workspace,
-        &format!("conformance-{}", role.word()),
+        &format!("conformance-{}{of}", role.word()),
         json!({
             "scenarios": verdicts.iter().map(Verdict::to_json).collect::<Vec<_>>(),
             "passed": count.passed, "failed": count.failed, "seconds": start.elapsed().as_secs_f64(),

@@ -1,4 +1,4 @@
-//! Runs the fixture servers in the conformance runners, with one process and one port per language.
+//! Runs the fixture servers in the conformance runners, with one process and one port each.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -7,61 +7,58 @@ use anyhow::{Context, Result, anyhow, bail};
 
 use super::role::Role;
 use super::runner::RUNNER_TIMEOUT;
+use super::subject::Subject;
 use super::suite::{Scenario, Suite, Taken};
 use super::verdict::{self, Verdict};
 use super::{RESULTS, RUNS_AT_ONCE, chosen, count_of, write_report};
 use crate::console;
 use crate::http_servers;
-use crate::language::Language;
 use crate::process::{run, tail};
 use crate::test::Count;
 use crate::workers;
 use crate::workspace::Workspace;
 
-/// Runs both runners with the fixture servers of these languages; one process and one port per
-/// language serves all revisions. `only` keeps scenarios with one of these strings in their name;
-/// empty for all.
-pub(crate) fn servers(workspace: &Workspace, languages: &[Language], only: &[String]) -> Result<Count> {
+/// Runs both runners with these servers; one process and one port each serves all revisions. `only`
+/// keeps scenarios with one of these strings in their name; empty for all.
+pub(crate) fn servers(workspace: &Workspace, subjects: &[Subject], only: &[String]) -> Result<Count> {
     let start = Instant::now();
     let suites = chosen(workspace, Role::Server, only)?;
-    let commands = languages.iter().map(|language| {
-        let mut command = workspace.command(language.server(workspace));
-        command.args(["--http", "0"]);
-        (language.name.to_owned(), command)
-    });
+    let commands = subjects.iter().map(|subject| (subject.name(), subject.server(workspace)));
     let (processes, urls) = http_servers::start(commands);
 
-    // Neighbours in this list run concurrently, so they should be of different languages.
-    let jobs: Vec<(&Suite, Language)> =
-        suites.iter().flat_map(|suite| languages.iter().map(move |language| (suite, *language))).collect();
+    // Neighbours in this list run concurrently, so they should be of different servers.
+    let jobs: Vec<(&Suite, Subject)> =
+        suites.iter().flat_map(|suite| subjects.iter().map(move |subject| (suite, *subject))).collect();
     let mut verdicts: Vec<Verdict<'_>> = Vec::new();
     let mut done = 0;
+    // A log message of a pipe names no request. A bridge drops one that could be for several
+    // callers, of which there is only one if its suites run one after the other.
+    let at_once = if subjects.iter().any(|subject| subject.is_bridged) { 1 } else { RUNS_AT_ONCE };
     workers::run(
-        RUNS_AT_ONCE,
+        at_once,
         &jobs,
-        |&(suite, language)| judge(suite, workspace, language, urls.of(language.name)),
+        |&(suite, subject)| judge((suite, subject), workspace, urls.of(&subject.name())),
         |index, found| {
-            let (suite, language) = jobs[index];
+            let (suite, subject) = jobs[index];
             done += 1;
-            console::news(&format!("{done} of {} runs … last: {} {}", jobs.len(), language.name, suite.name()));
+            console::news(&format!("{done} of {} runs … last: {} {}", jobs.len(), subject.name(), suite.name()));
             verdicts.extend(found);
         },
     );
     let stopped = processes.stop(|_| true);
-    let mut count = count_of(Role::Server, languages, &suites, &verdicts);
+    let mut count = count_of(Role::Server, subjects, &suites, &verdicts);
     count.add(stopped.err().map(|stubborn| format!("\nservers that do not stop when asked: {stubborn}")));
-    write_report(workspace, Role::Server, &verdicts, &count, start)?;
+    write_report(workspace, (Role::Server, subjects), &verdicts, &count, start)?;
     Ok(count)
 }
 
-/// Runs a suite against the server of a language.
+/// Runs a suite against a server.
 fn judge<'a>(
-    suite: &'a Suite,
+    (suite, subject): (&'a Suite, Subject),
     workspace: &Workspace,
-    language: Language,
     url: Result<&str, String>,
 ) -> Vec<Verdict<'a>> {
-    let results = workspace.target.join(RESULTS).join(language.name).join(suite.name().replace(' ', "-"));
+    let results = workspace.target.join(RESULTS).join(subject.name()).join(suite.name().replace(' ', "-"));
     let ended = url.map_err(|error| anyhow!(error)).and_then(|url| run_suite(suite, workspace, url, &results));
     let faults = |scenario: &Scenario| match &ended {
         Ok(ending) => checks_of(&results, &scenario.name)
@@ -69,8 +66,8 @@ fn judge<'a>(
             .unwrap_or_else(|error| vec![format!("{error:#}; {ending}")]),
         Err(error) => vec![format!("{error:#}")],
     };
-    let judged = |scenario| Verdict { language, suite, scenario, faults: faults(scenario) };
-    suite.scenarios.iter().map(judged).collect()
+    let judged = |scenario| Verdict { subject, suite, scenario, faults: faults(scenario) };
+    suite.scenarios.iter().filter(|scenario| subject.plays(scenario)).map(judged).collect()
 }
 
 /// Describes how the runner ended. Failed checks are in its results.

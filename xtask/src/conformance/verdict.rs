@@ -7,8 +7,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
+use super::subject::Subject;
 use super::suite::{Scenario, Suite};
-use crate::language::Language;
 
 /// Checks that the runners add to every scenario. That our messages are valid does not prove the
 /// scenario.
@@ -24,9 +24,9 @@ const LEFT_OUT_BY_THE_RUNNER: [(&str, &str); 3] = [
 /// Recorded traffic, which the runners store among the checks.
 const TRAFFIC: [&str; 4] = ["outgoing-request", "incoming-response", "incoming-request", "outgoing-response"];
 
-/// How the program of a language did in a scenario of a suite.
+/// How a fixture did in a scenario of a suite.
 pub(super) struct Verdict<'a> {
-    pub(super) language: Language,
+    pub(super) subject: Subject,
     pub(super) suite: &'a Suite,
     pub(super) scenario: &'a Scenario,
     /// Why it failed.
@@ -39,9 +39,9 @@ impl Verdict<'_> {
     }
 
     pub(super) fn to_json(&self) -> Value {
-        let Self { language, suite, scenario, faults } = self;
+        let Self { subject, suite, scenario, faults } = self;
         json!({
-            "language": language.name, "runner": suite.runner.version(), "part": suite.part(),
+            "fixture": subject.name(), "runner": suite.runner.version(), "part": suite.part(),
             "scenario": scenario.name, "scored": scenario.scored, "ok": self.is_green(), "faults": faults,
         })
     }

@@ -151,6 +151,14 @@ pub(super) static RUST: Entry = Entry {
             bridge_peers::check,
         )
         .long(),
+        // Alone, because one of the scenarios measures time.
+        Step::new(
+            Turn::Last,
+            "conformance through the bridge",
+            &[Core, FIXTURES, PROGRAM, Path("tests/conformance/"), Path("xtask/src/conformance/")],
+            crate::conformance::through_the_bridge,
+        )
+        .long(),
     ],
     bench: builds::our_rust,
     program: |workspace, name, _| vec![workspace.built(name)],

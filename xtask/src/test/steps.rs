@@ -179,7 +179,8 @@ pub(super) static SHARED: [Step; 26] = {
             crate::scars::check(workspace, selection, false)
         }),
         Step::each(Beside, "conformance", CONFORMANCE, |workspace, selection| {
-            crate::conformance::servers(workspace, &selection.languages, &[])
+            let subjects = crate::conformance::Subject::alone(&selection.languages);
+            crate::conformance::servers(workspace, &subjects, &[])
         }),
         Step::each(
             Beside,
