@@ -103,12 +103,21 @@ impl From<ClientError> for Failure {
         let reason = connection.as_ref().and_then(|connection| connection.reason);
         let exit = exit_of(&error, reason.as_ref());
         let code = reason.as_ref().map_or_else(|| error.kind().as_str(), |reason| reason.as_str());
-        let failure = Self::new(exit, code, error.to_string());
+        let failure = Self::new(exit, code, in_flags(error.to_string()));
         match hint_of(&error, connection.as_ref()) {
             Some(hint) => failure.hint(hint),
             None => failure,
         }
     }
+}
+
+/// The advice of the library about its options, as flags.
+fn in_flags(message: String) -> String {
+    let flags = [
+        ("set issuer to ", "pass --authorization-server "),
+        ("set send_resource (sendResource) to false", "pass --resource none"),
+    ];
+    flags.iter().fold(message, |message, (option, flag)| message.replace(option, flag))
 }
 
 fn exit_of(error: &ClientError, reason: Option<&FailureReason>) -> Exit {

@@ -18,7 +18,8 @@ pub(crate) struct LoginFlags {
     /// The https URL of this client's metadata document.
     #[arg(long, value_name = "URL", env = "TRUNKLINE_CLIENT_METADATA_URL", hide_env = true)]
     pub(crate) client_metadata_url: Option<String>,
-    /// The only authorization server to log in at. `--resource none` needs it.
+    /// The only authorization server to log in at. `--resource none` needs it if that server has
+    /// another origin than the MCP server.
     #[arg(long, value_name = "ISSUER", env = "TRUNKLINE_AUTHORIZATION_SERVER", hide_env = true)]
     pub(crate) authorization_server: Option<String>,
     /// Request this scope if the server names none. Repeatable.

@@ -361,7 +361,11 @@ fn unsafe_and_meaningless_lines_are_refused_with_what_to_write() {
         ("http://127.0.0.1:1/ 1 2", "one word too many", ""),
         ("--stdio 'a | b'", "no shell", "-- sh -c 'a | b'"),
         ("http://127.0.0.1:1/ --auth-success-url x", "--auth-success-url cannot be used", ""),
-        ("http://127.0.0.1:1/ --resource none", "--resource none needs --authorization-server", "--auth none"),
+        (
+            "http://127.0.0.1:1/ --token-endpoint http://127.0.0.1:1/t",
+            "--token-endpoint needs --authorization-server",
+            "--auth none",
+        ),
         ("--named-server a b --listen :0", "a bridge has one server", "start one for each"),
         ("http://127.0.0.1:1/ --listn :1", "--listn", "--listen"),
     ] {

@@ -242,6 +242,21 @@ fn a_trace_shows_each_step_beside_its_text_and_no_secret() {
 }
 
 #[test]
+fn the_parameter_resource_is_left_out_without_further_flags() {
+    for words in [&["login", "--resource", "none"][..], &["bridge", "--disable-resource-parameter"]] {
+        let (server, desk) = (LoginServer::start(), Desk::new());
+        let mut command = desk.trunkline(words);
+        let mut bridge = Bridge::start(command.arg(server.url()));
+        until(|| !server.seen("/token").is_empty());
+        if words[0] == "bridge" {
+            assert_eq!(bridge.answer()["result"]["serverInfo"]["name"], "closed");
+        }
+        let asked = [server.seen("/authorize"), server.seen("/token")].concat();
+        assert!(asked.iter().all(|asked| !asked.parameters.contains("resource=")), "{asked:?}");
+    }
+}
+
+#[test]
 fn a_user_who_refuses_is_told_so() {
     let (server, desk) = (LoginServer::start(), Desk::new());
     server.habits().refuses = true;

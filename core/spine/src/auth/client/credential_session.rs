@@ -521,9 +521,15 @@ impl CredentialSession {
     /// nor a workload's assertion, which the other server could redeem.
     async fn check_issuer(&self, request: &OutgoingRequest, found: &Discovered) -> Result<(), AuthError> {
         let settings = &self.settings;
+        if !settings.options.send_resource && settings.options.issuer.is_none() {
+            check_origin(request, found)?;
+        }
         let (what, advice) = match (&settings.options.client_id, &settings.grant) {
             (Some(id), _) => (format!("client {id} is registered with"), "register the client there"),
             (None, Grant::Workload(_)) => ("assertion is for".to_owned(), "get an assertion for it"),
+            (None, _) if settings.options.issuer.is_some() => {
+                ("login is for".to_owned(), "check that its logins are for this server")
+            }
             (None, _) => return Ok(()),
         };
         // A function gets the issuer, and can refuse it.
@@ -572,6 +578,20 @@ impl CredentialSession {
             observer: self.settings.options.observer.clone(),
         }
     }
+}
+
+/// Without the parameter `resource`, a server could name any authorization server, and get a token
+/// that other resources accept. One at its own origin belongs to its operator.
+fn check_origin(request: &OutgoingRequest, found: &Discovered) -> Result<(), AuthError> {
+    let origin = |url: &str| url::Url::parse(url).map(|url| url.origin()).ok();
+    let issuer = &found.server.issuer;
+    if origin(issuer) == origin(&request.url) {
+        return Ok(());
+    }
+    let (issuer, url) = (sanitized(issuer), sanitized(&request.url));
+    Err(AuthError(format!(
+        "{issuer} issues tokens for {url} and for others, and without the parameter resource nothing tells them apart: if its logins are for this server, set issuer to {issuer}"
+    )))
 }
 
 /// OAuth 2.1 section 1.5: tokens are not sent over the internet as plain text.

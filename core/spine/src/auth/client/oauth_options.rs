@@ -42,8 +42,8 @@ trunkline_proto::options! {
         @some(String) client_id: Option<String> => "clientId" = None,
         /// The client's secret.
         @some(String) client_secret: Option<String> => "clientSecret" = None,
-        /// The issuer of the authorization server that knows the client, or that the assertion is
-        /// for. No other issuer sees the id and secret, or the assertion.
+        /// The issuer of the only authorization server to log in at: the one that knows the client,
+        /// or that the assertion is for. No other issuer sees the id and secret, or the assertion.
         @some(String) issuer: Option<String> => "issuer" = None,
         /// Use PKCE even if the metadata of the authorization server does not advertise it, which
         /// is the case with Microsoft Entra ID and Amazon Cognito. It needs `issuer`: set it only
@@ -51,7 +51,8 @@ trunkline_proto::options! {
         assume_pkce: bool => "assumePkce" = false,
         /// Send the `resource` parameter (RFC 8707), which says for which server a token is. Some
         /// authorization servers, such as Microsoft Entra ID, refuse it next to their own scopes.
-        /// Turning it off needs `issuer`.
+        /// Turning it off needs `issuer` if the authorization server has another origin than the MCP
+        /// server: without the parameter, nothing else says for which server a token is.
         send_resource: bool => "sendResource" = true,
         /// The `resource` parameter, if the authorization server knows the server by another URI
         /// than the metadata of the server does. Credentials are kept for each such URI.
@@ -434,9 +435,7 @@ const GRANT_OPTIONS: &[(&[&str], &[OAuthGrant])] = {
 /// Options that require one of others.
 const DEPENDENT_OPTIONS: &[(&str, &[&str])] = &[
     ("clientSecret", &["clientId"]),
-    ("issuer", &["clientId", "assertion"]),
     ("assumePkce", &["issuer"]),
-    ("sendResource", &["issuer"]),
     ("tokenEndpoint", &["issuer"]),
     ("privateKey", &["clientId", "clientMetadataUrl"]),
     ("algorithm", &["privateKey"]),
@@ -490,7 +489,10 @@ mod tests {
             json!({"grant": "client_credentials", "clientMetadataUrl": "https://a.example/c.json", "privateKey": "k"}),
             json!({"grant": "client_credentials", "clientId": "a", "clientSecret": "b", "tokenEndpoint": "https://a.example/t"}),
             json!({"resource": "urn:notes", "successUrl": "http://localhost:1/done"}),
+            json!({"issuer": "https://a.example"}),
+            json!({"sendResource": false}),
             json!({"importedLogin": {"client_id": "c", "access_token": "t"}}),
+            json!({"store": "keychain"}),
             json!({"store": "sqlite:tokens.db"}),
             json!({"store": "rediss://:secret@h/1?namespace=a"}),
             json!({"grant": "workload_identity", "assertion": "j", "dpop": true, "store": "/x", "scopes": ["a"]}),
@@ -550,12 +552,10 @@ mod tests {
                 "auth.assertion is for the grant workload_identity",
             ),
             (json!({"clientSecret": "a"}), "auth.clientSecret needs `clientId`"),
-            (json!({"issuer": "https://a.example"}), "auth.issuer needs `clientId`"),
             (json!({"privateKey": "a"}), "auth.privateKey needs `clientId` or `clientMetadataUrl`"),
             (json!({"keyId": "a"}), "auth.keyId needs `privateKey`"),
             (json!({"algorithm": "EdDSA"}), "auth.algorithm needs `privateKey`"),
             (json!({"clientId": "a", "assumePkce": true}), "auth.assumePkce needs `issuer`"),
-            (json!({"clientId": "a", "sendResource": false}), "auth.sendResource needs `issuer`"),
             (json!({"clientId": "a", "tokenEndpoint": "https://a.example"}), "auth.tokenEndpoint needs `issuer`"),
             (
                 json!({"grant": "device_code", "redirectUri": "http://localhost/x"}),

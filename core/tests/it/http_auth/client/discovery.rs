@@ -483,6 +483,33 @@ async fn auc_30_options_for_authorization_servers_that_are_not_of_the_standard()
     assert!(error.contains("set assume_pkce (assumePkce)"), "{error}");
 }
 
+#[tokio::test]
+async fn auc_26_without_a_resource_another_origin_is_trusted_only_by_name() {
+    let own = World::new().await;
+    own.connect(&oauth(MemoryStore::new()).with_send_resource(false)).await.unwrap();
+    assert!(own.seen("/token").iter().all(|form| !form.contains_key("resource")));
+
+    let (server, elsewhere) = (World::new().await, World::new().await);
+    server.habits().resource = json!({"authorization_servers": [elsewhere.origin]});
+    let auth = || oauth(MemoryStore::new()).with_send_resource(false);
+    let error = server.connect(&auth()).await.err().unwrap().to_string();
+    assert!(error.contains(&format!("set issuer to {}", elsewhere.origin)), "{error}");
+    assert!(elsewhere.seen("/register").is_empty() && elsewhere.seen("/authorize").is_empty());
+    // The server does not know the tokens of the other one, but the user was asked.
+    server.connect(&auth().with_issuer(elsewhere.origin.as_str())).await.err().unwrap();
+    assert_eq!(elsewhere.seen("/token").len(), 1);
+}
+
+#[tokio::test]
+async fn auc_25_a_client_without_an_id_logs_in_only_at_the_given_issuer() {
+    let world = World::new().await;
+    let auth = oauth(MemoryStore::new()).with_issuer("https://auth.example");
+    let error = world.connect(&auth).await.err().unwrap().to_string();
+    assert!(error.contains("The login is for https://auth.example, but the server now names"), "{error}");
+    assert!(world.seen("/register").is_empty());
+    world.connect(&oauth(MemoryStore::new()).with_issuer(world.origin.as_str())).await.unwrap();
+}
+
 /// As Google, which issues refresh tokens for `access_type`.
 #[tokio::test]
 async fn auc_30_a_login_page_gets_the_parameters_of_the_program() {
