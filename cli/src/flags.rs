@@ -2,15 +2,25 @@
 
 use crate::{
     failure::Failure,
-    login_flags::{Login, LoginFlags},
+    login_flags::{self, Login, LoginFlags},
 };
-use clap::{Args, ValueEnum, builder::FalseyValueParser};
+use clap::{Arg, Args, ValueEnum, builder::FalseyValueParser};
 use std::{path::PathBuf, time::Duration};
 use trunkline::{Revision, RevisionChoice};
 
+const HEADING: &str = "Connection (each flag is also a variable: --era is TRUNKLINE_ERA)";
+
+/// Hides the flags that nearly every command has from `-h`, which points to `--help`.
+fn only_in_long_help(flag: Arg) -> Arg {
+    match flag.get_help_heading() {
+        Some(HEADING | login_flags::HEADING) => flag.hide_short_help(true),
+        _ => flag,
+    }
+}
+
 /// The flags for a connection. Each is also an environment variable: `--era` is `TRUNKLINE_ERA`.
 #[derive(Args, Debug, Default)]
-#[command(next_help_heading = "Connection (each flag is also a variable: --era is TRUNKLINE_ERA)")]
+#[command(next_help_heading = HEADING, mut_args(only_in_long_help))]
 pub(crate) struct ConnectionFlags {
     /// Start this command as the server; split as a shell would, but not run by one.
     #[arg(long = "command", value_name = "COMMAND", env = "TRUNKLINE_COMMAND", hide_env = true)]

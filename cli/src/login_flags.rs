@@ -4,9 +4,11 @@ use clap::{Args, ValueEnum, builder::FalseyValueParser};
 use std::time::Duration;
 use trunkline::auth::AuthObserver;
 
+pub(crate) const HEADING: &str = "Login at the server";
+
 /// The flags for a login at the server.
 #[derive(Args, Debug, Default)]
-#[command(next_help_heading = "Login at the server")]
+#[command(next_help_heading = HEADING)]
 pub(crate) struct LoginFlags {
     /// The id by which the authorization server knows this client; without it, the program
     /// registers itself.

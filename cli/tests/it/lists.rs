@@ -79,6 +79,29 @@ fn only_commands_that_exist_are_in_the_help_and_in_the_completions() {
     assert!(misspelt.stderr.contains("'list'"), "{misspelt:?}");
 }
 
+#[test]
+fn short_help_has_the_flags_of_the_command_and_names_the_long_one() {
+    let program = trunkline(&["-h"]).done().stdout;
+    let names = program.split("Commands:\n").nth(1).unwrap().lines().map_while(|line| line.split_whitespace().next());
+    let names: Vec<_> = names.filter(|name| *name != "help").collect();
+    assert!(names.contains(&"bridge") && names.contains(&"token"), "{program}");
+    let mut shortened = 0;
+    for name in names {
+        let (short, long) = (trunkline(&[name, "-h"]).done().stdout, trunkline(&[name, "--help"]).done().stdout);
+        for heading in ["Connection (", "Login at the server"] {
+            assert!(!short.contains(heading), "{name}: {short}");
+        }
+        if long.contains("--connect-timeout") {
+            shortened += 1;
+            assert!(short.contains("(see more with '--help')"), "{name}: {short}");
+            assert!(long.contains("Login at the server") && long.contains("--client-id"), "{name}: {long}");
+        }
+    }
+    assert!(shortened > 10, "{shortened}");
+    let call = trunkline(&["call", "-h"]).done().stdout;
+    assert!(call.contains("--dry-run") && call.contains("city=Oslo"), "{call}");
+}
+
 /// The words that a shell would offer for the last one of a line; after a blank, without the flags.
 fn offered(home: &Folder, words: &[&str]) -> Vec<String> {
     let mut program = command(&home.path);
