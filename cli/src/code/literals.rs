@@ -61,6 +61,11 @@ fn literal(form: Form, syntax: &Syntax, value: &Value, is_outermost: bool) -> St
         Value::Bool(false) => syntax.booleans.1.to_owned(),
         Value::Number(number) => number.to_string(),
         Value::String(text) => string(form, text),
+        // Nothing else tells their types.
+        Value::Array(items) if items.is_empty() && form == Form::Kotlin => "listOf<Any?>()".to_owned(),
+        Value::Object(members) if members.is_empty() && form == Form::Kotlin && !is_outermost => {
+            "mapOf<String, Any?>()".to_owned()
+        }
         Value::Array(items) => {
             format!("{}{}{}", syntax.list.0, items.iter().map(inner).collect::<Vec<_>>().join(", "), syntax.list.1)
         }

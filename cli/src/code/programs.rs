@@ -64,9 +64,13 @@ asyncio.run(main())"#;
 
 const NODE: &str = r#"import { Client } from "trunkline";
 
-await using client = await @connect@;
-const result = await client.callTool(@tool@, @arguments@);
-console.log(result.text);"#;
+const client = await @connect@;
+try {
+  const result = await client.callTool(@tool@, @arguments@);
+  console.log(result.text);
+} finally {
+  await client.close();
+}"#;
 
 const RUST: &str = r#"use serde_json::json;
 use std::error::Error;

@@ -9,17 +9,23 @@ const LANGUAGES: [Form; 9] =
 
 #[test]
 fn values_are_literals_of_each_language() {
-    let value = json!({"a": [1, 2.5, null], "b": {"c": true}, "d": {}});
+    let value = json!({"a": [1, 2.5, null], "b": {"c": true}, "d": {}, "e": []});
     for (form, literal) in [
-        (Form::Python, r#"{"a": [1, 2.5, None], "b": {"c": True}, "d": {}}"#),
-        (Form::Node, r#"{"a": [1, 2.5, null], "b": {"c": true}, "d": {}}"#),
-        (Form::Rust, r#"json!({"a": [1, 2.5, null], "b": {"c": true}, "d": {}})"#),
-        (Form::C, r#""{\"a\":[1,2.5,null],\"b\":{\"c\":true},\"d\":{}}""#),
-        (Form::Go, r#"map[string]any{"a": []any{1, 2.5, nil}, "b": map[string]any{"c": true}, "d": map[string]any{}}"#),
-        (Form::Kotlin, r#"jsonObjectOf("a" to listOf(1, 2.5, null), "b" to mapOf("c" to true), "d" to mapOf())"#),
-        (Form::Java, r#""{\"a\":[1,2.5,null],\"b\":{\"c\":true},\"d\":{}}""#),
-        (Form::Ruby, r#"{ "a" => [1, 2.5, nil], "b" => { "c" => true }, "d" => {} }"#),
-        (Form::Swift, r#"["a": [1, 2.5, .null], "b": ["c": true], "d": [:]]"#),
+        (Form::Python, r#"{"a": [1, 2.5, None], "b": {"c": True}, "d": {}, "e": []}"#),
+        (Form::Node, r#"{"a": [1, 2.5, null], "b": {"c": true}, "d": {}, "e": []}"#),
+        (Form::Rust, r#"json!({"a": [1, 2.5, null], "b": {"c": true}, "d": {}, "e": []})"#),
+        (Form::C, r#""{\"a\":[1,2.5,null],\"b\":{\"c\":true},\"d\":{},\"e\":[]}""#),
+        (
+            Form::Go,
+            r#"map[string]any{"a": []any{1, 2.5, nil}, "b": map[string]any{"c": true}, "d": map[string]any{}, "e": []any{}}"#,
+        ),
+        (
+            Form::Kotlin,
+            r#"jsonObjectOf("a" to listOf(1, 2.5, null), "b" to mapOf("c" to true), "d" to mapOf<String, Any?>(), "e" to listOf<Any?>())"#,
+        ),
+        (Form::Java, r#""{\"a\":[1,2.5,null],\"b\":{\"c\":true},\"d\":{},\"e\":[]}""#),
+        (Form::Ruby, r#"{ "a" => [1, 2.5, nil], "b" => { "c" => true }, "d" => {}, "e" => [] }"#),
+        (Form::Swift, r#"["a": [1, 2.5, .null], "b": ["c": true], "d": [:], "e": []]"#),
     ] {
         assert_eq!(object(form, &value), literal, "{form:?}");
     }
