@@ -118,6 +118,7 @@
 //! | `request-state` | handlers that ask their client for input on 2026-07-28 |
 //! | `testing` | [`testing`]: a client that answers from a script, and a check for stores |
 //! | `login` | OAuth with the user's browser, and tokens on disk |
+//! | `keychain` | tokens on disk are encrypted with a key in the keychain of the system |
 //! | `config-files` | configuration files such as `mcp.json` as targets of clients |
 //! | `terminal` | forms and pages of servers, answered at the terminal of a client |
 //! | `directories` | the files of folders as resources |

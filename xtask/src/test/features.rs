@@ -2,7 +2,7 @@
 //! that make sense. cargo-hack would try every subset, or each feature alone.
 //!
 //! The combinations without `tokio` also prove the layers: `server`, `client` and `auth` alone
-//! cannot import a runtime, nor each other. The list is explicit, because most of the 262,144
+//! cannot import a runtime, nor each other. The list is explicit, because most of the 524,288
 //! subsets have no difference, and each costs seconds.
 
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::workspace::Workspace;
 
 /// Each layer and each transport alone, and what servers and clients usually combine. Other
 /// commands build with the feature `full`.
-const COMBINATIONS: [&str; 23] = [
+const COMBINATIONS: [&str; 24] = [
     "server",
     "client",
     "auth",
@@ -35,6 +35,7 @@ const COMBINATIONS: [&str; 23] = [
     "client,config-files",
     "server,directories",
     "login",
+    "keychain",
     "child-process,http-client,schema-validation",
     "server,stdio,store-sqlite",
     "server,http-server,store-redis",

@@ -37,6 +37,8 @@ mod tests;
 pub use crate::client_auth::{AuthError, ClientAuth};
 #[cfg(feature = "http-client")]
 pub use crate::transport::HttpNetwork;
+#[cfg(feature = "keychain")]
+pub use crate::transport::KeychainStore;
 #[cfg(feature = "login")]
 pub use crate::transport::{FileStore, LoopbackHandler};
 pub use algorithm::Algorithm;

@@ -74,6 +74,8 @@ pub use listen_address::ListenAddress;
 pub use listener::Listener;
 #[cfg(all(feature = "auth", feature = "http-client"))]
 pub use oauth::HttpNetwork;
+#[cfg(feature = "keychain")]
+pub use oauth::KeychainStore;
 #[cfg(feature = "login")]
 pub use oauth::{FileStore, LoopbackHandler};
 pub use store::open_store;

@@ -88,10 +88,11 @@ trunkline_proto::options! {
         dpop: bool => "dpop" = false,
         /// Where to keep credentials. `memory`: until the connection ends. `file`: in the user's
         /// folder, which is `trunkline/tokens` in `~/.config` (or `XDG_CONFIG_HOME`), on macOS in
-        /// `~/Library/Application Support`, on Windows in `%LOCALAPPDATA%`. `sqlite:PATH`,
-        /// `redis://HOST` or `rediss://HOST`: in a SQLite file or a Redis database. Anything else
-        /// is the path of a folder. Files are readable only by their user, not encrypted, and
-        /// shared with other processes.
+        /// `~/Library/Application Support`, on Windows in `%LOCALAPPDATA%`. `keychain`: there as
+        /// well, encrypted with a key in the keychain of the system; if it cannot be reached, as
+        /// `file`. `sqlite:PATH`, `redis://HOST` or `rediss://HOST`: in a SQLite file or a Redis
+        /// database. Anything else is the path of a folder. Except with `keychain`, nothing is
+        /// encrypted; files are readable only by their user, and shared with other processes.
         @into store: CredentialStore => "store" as StoreName = CredentialStore::Memory,
         /// The redirect URI registered for the client. If it is on this machine, such as
         /// `http://127.0.0.1:8912/callback`, the client listens there; by default, it listens on a
@@ -167,6 +168,9 @@ pub enum CredentialStore {
     Memory,
     /// In the user's folder.
     File,
+    /// In the user's folder, encrypted with a key in the keychain of the system (feature
+    /// `keychain`).
+    Keychain,
     /// In another folder.
     Folder(PathBuf),
     /// In a SQLite file or a Redis database, given as a URL: `sqlite:PATH`, `redis://…`,
@@ -182,7 +186,7 @@ impl<S: TokenStore> From<S> for CredentialStore {
     }
 }
 
-/// The JSON form: `memory`, `file`, a URL or the path of a folder.
+/// The JSON form: `memory`, `file`, `keychain`, a URL or the path of a folder.
 struct StoreName;
 
 impl JsonForm<CredentialStore> for StoreName {
@@ -192,7 +196,8 @@ impl JsonForm<CredentialStore> for StoreName {
         match String::deserialize(deserializer)?.as_str() {
             "memory" => Ok(CredentialStore::Memory),
             "file" => Ok(CredentialStore::File),
-            "" => Err(D::Error::custom("is empty: give memory, file, a URL or the path of a folder")),
+            "keychain" => Ok(CredentialStore::Keychain),
+            "" => Err(D::Error::custom("is empty: give memory, file, keychain, a URL or the path of a folder")),
             url if ["sqlite:", "redis:", "rediss:"].iter().any(|scheme| url.starts_with(scheme)) => {
                 StoreUrl::parse(url).map_err(D::Error::custom)?;
                 Ok(CredentialStore::Url(url.to_owned()))
@@ -205,6 +210,7 @@ impl JsonForm<CredentialStore> for StoreName {
         match store {
             CredentialStore::Memory => "memory".into(),
             CredentialStore::File => "file".into(),
+            CredentialStore::Keychain => "keychain".into(),
             CredentialStore::Folder(folder) => folder.to_string_lossy().into(),
             CredentialStore::Url(url) => redacted(url).into(),
             CredentialStore::Custom(_) => Value::Null,

@@ -51,7 +51,10 @@ impl Settings {
         let store: Arc<dyn TokenStore> = match &options.store {
             CredentialStore::Memory => Arc::new(MemoryStore::new()),
             CredentialStore::Custom(store) => Arc::clone(store),
-            CredentialStore::File | CredentialStore::Folder(_) | CredentialStore::Url(_) => {
+            CredentialStore::File
+            | CredentialStore::Keychain
+            | CredentialStore::Folder(_)
+            | CredentialStore::Url(_) => {
                 let problem = "needs the file system: use OAuth::new, or set a store of your own";
                 return Err(AuthOptionError::new("store", problem));
             }

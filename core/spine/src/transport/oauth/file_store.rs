@@ -20,8 +20,7 @@ const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Stores credentials in a directory that only its user can read, one file for each. Processes that
 /// use the same directory share them: one process renews a token and the others pick it up.
 ///
-/// The files are not encrypted. If the system has a keychain, a [`TokenStore`] that uses it is
-/// safer.
+/// The files are not encrypted: those of a `KeychainStore` (feature `keychain`) are.
 ///
 /// ```no_run
 /// use trunkline::{auth::TokenStore, transport::FileStore};
@@ -40,6 +39,11 @@ impl FileStore {
     /// A store in this directory, which is created when needed.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), locked_within: LOCK_TIMEOUT }
+    }
+
+    #[cfg(feature = "keychain")]
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Sets how long a process may hold a lock.

@@ -3,11 +3,15 @@
 
 mod file_store;
 mod http_network;
+#[cfg(feature = "keychain")]
+mod keychain;
 mod loopback;
 mod stored_credentials;
 
 pub use file_store::FileStore;
 pub use http_network::HttpNetwork;
+#[cfg(feature = "keychain")]
+pub use keychain::KeychainStore;
 pub use loopback::LoopbackHandler;
 
 use super::TokioRuntime;
@@ -52,12 +56,18 @@ fn prepare(options: OAuthOptions) -> Result<OAuthOptions, AuthOptionError> {
     let wrong = |error: &dyn Display| AuthOptionError::new("store", format!("cannot be used: {error}"));
     let store = match options.store {
         CredentialStore::File | CredentialStore::Folder(_) if cfg!(not(feature = "login")) => {
-            return Err(lacks_login("store"));
+            return Err(lacks("login", "store"));
         }
         CredentialStore::File => {
             FileStore::for_current_user().map_err(|error| wrong(&error))?.locked_for(locked_for).into()
         }
         CredentialStore::Folder(folder) => FileStore::new(folder).locked_for(locked_for).into(),
+        #[cfg(feature = "keychain")]
+        CredentialStore::Keychain => {
+            KeychainStore::for_current_user().map_err(|error| wrong(&error))?.locked_for(locked_for).into()
+        }
+        #[cfg(not(feature = "keychain"))]
+        CredentialStore::Keychain => return Err(lacks("keychain", "store")),
         CredentialStore::Url(url) => {
             StoreUrl::parse(&url).map_err(|error| wrong(&error))?;
             StoredCredentials::new(&url, locked_for).into()
@@ -74,7 +84,7 @@ fn with_browser(options: OAuthOptions) -> Result<OAuthOptions, AuthOptionError> 
         return Ok(options);
     }
     if cfg!(not(feature = "login")) {
-        return Err(lacks_login("handler"));
+        return Err(lacks("login", "handler"));
     }
     let handler = match &options.handler {
         LoginHandler::Opener(opener) => LoopbackHandler::with_opener(opener.clone()),
@@ -94,6 +104,7 @@ fn with_browser(options: OAuthOptions) -> Result<OAuthOptions, AuthOptionError> 
     Ok(OAuthOptions { redirect_uri: None, success_url: None, ..options }.with_handler(handler))
 }
 
-fn lacks_login(option: &'static str) -> AuthOptionError {
-    AuthOptionError::new(option, "is missing: enable the feature `login` of the crate trunkline, or set it".to_owned())
+fn lacks(feature: &str, option: &'static str) -> AuthOptionError {
+    let problem = format!("is missing: enable the feature `{feature}` of the crate trunkline, or set it");
+    AuthOptionError::new(option, problem)
 }
