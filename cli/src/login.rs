@@ -4,14 +4,14 @@ use crate::{
     failure::Failure,
     flags::{ConnectionFlags, read},
     login_flags::{Login, LoginFlags},
-    mcp_remote, person,
+    mcp_remote, output, person,
     target::Server,
 };
 use std::{collections::BTreeMap, future::ready, path::Path, sync::Arc};
 use trunkline::{
     auth::{
-        AccessToken, AuthorizationHandler, Authorizing, CredentialStore, LoginHandler, LoginPage, LoginStart, OAuth,
-        OAuthGrant, OAuthOptions, UrlOpener,
+        AccessToken, AuthorizationHandler, Authorizing, CredentialStore, KeychainStore, LoginHandler, LoginPage,
+        LoginStart, OAuth, OAuthGrant, OAuthOptions, UrlOpener,
     },
     client::ServerEntry,
     client_auth::{AuthError, ClientAuth},
@@ -77,7 +77,7 @@ impl LoginFlags {
 
     fn options(&self, asked: Asked, port: Option<u16>) -> Result<OAuthOptions, Failure> {
         let mut options = OAuthOptions::default()
-            .with_store(CredentialStore::File)
+            .with_store(self.store()?)
             .with_scopes(self.scopes.clone())
             .with_send_resource(self.resource.as_deref() != Some(NO_RESOURCE))
             .with_use_id_token(self.id_token);
@@ -111,6 +111,16 @@ impl LoginFlags {
             options.success_url.clone_from(&self.success_url);
         }
         Ok(options)
+    }
+
+    fn store(&self) -> Result<CredentialStore, Failure> {
+        let wrong = |error: AuthError| Failure::usage(format!("--store: {error}"));
+        Ok(match self.store.as_deref() {
+            None | Some("keychain") => KeychainStore::for_current_user().map_err(wrong)?.on_notice(output::note).into(),
+            Some("file") => CredentialStore::File,
+            Some("") => return Err(Failure::usage("--store: give keychain, file or a folder")),
+            Some(folder) => CredentialStore::Folder(folder.into()),
+        })
     }
 
     /// How the person gets to the page of the login.

@@ -62,6 +62,10 @@ pub(crate) struct LoginFlags {
     /// `--authorization-server`, except with `--client-credentials`.
     #[arg(long, value_name = "URL", env = "TRUNKLINE_TOKEN_ENDPOINT", hide_env = true)]
     pub(crate) token_endpoint: Option<String>,
+    /// Where to keep logins: in files that a key in the keychain of the system encrypts
+    /// (`keychain`, the default), in plain files (`file`), or in plain files of this folder.
+    #[arg(long, value_name = "WHERE", env = "TRUNKLINE_STORE", hide_env = true)]
+    pub(crate) store: Option<String>,
     /// Print the address of the login instead of opening a browser.
     #[arg(long, env = "TRUNKLINE_NO_BROWSER", hide_env = true, value_parser = FalseyValueParser::new())]
     pub(crate) no_browser: bool,

@@ -6,6 +6,7 @@ use clap::{Args, builder::FalseyValueParser};
 use std::{
     io::{self, IsTerminal, Write},
     path::PathBuf,
+    sync::atomic::{AtomicBool, Ordering},
 };
 use trunkline::{printable, printable_json, protocol::RawJson};
 
@@ -37,6 +38,16 @@ impl OutputFlags {
     }
 }
 
+/// Set if no notes are wanted. Stores of the library have some, too.
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Prints a note to standard error.
+pub(crate) fn note(note: &str) {
+    if !IS_QUIET.load(Ordering::Relaxed) {
+        let _ = writeln!(anstream::stderr().lock(), "{}", printable(note));
+    }
+}
+
 /// Prints results and errors.
 pub(crate) struct Output {
     pub(crate) json: bool,
@@ -52,6 +63,7 @@ impl Output {
         if flags.no_color {
             anstream::ColorChoice::Never.write_global();
         }
+        IS_QUIET.store(flags.quiet, Ordering::Relaxed);
         Self { json: flags.json, quiet: flags.quiet }
     }
 
@@ -87,10 +99,8 @@ impl Output {
     }
 
     /// Prints a note to standard error.
-    pub(crate) fn note(&self, note: &str) {
-        if !self.quiet {
-            let _ = writeln!(anstream::stderr().lock(), "{}", printable(note));
-        }
+    pub(crate) fn note(&self, text: &str) {
+        note(text);
     }
 
     /// Prints an error to standard error: three lines, or one of JSON.

@@ -10,6 +10,8 @@ mod dev;
 mod errors;
 mod hostile;
 mod install;
+#[cfg(target_os = "linux")]
+mod keychain;
 mod listening;
 mod lists;
 #[cfg(unix)]

@@ -18,6 +18,7 @@ fn check(page: &str, home: &Path) {
         .env("USERPROFILE", home)
         .env("APPDATA", home)
         .env("XDG_CONFIG_HOME", "")
+        .env("TRUNKLINE_STORE", "file")
         .env("CODEX_HOME", "")
         .env("CLAUDE_CONFIG_DIR", "")
         .case(page);

@@ -62,6 +62,8 @@ pub(crate) fn command(home: &Path) -> Command {
     for name in ["XDG_CONFIG_HOME", "XDG_CACHE_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR"] {
         command.env_remove(name);
     }
+    // The keychain is that of the person who runs the tests.
+    command.env("TRUNKLINE_STORE", "file");
     command.current_dir(home).stdin(Stdio::null());
     command
 }
