@@ -15,6 +15,9 @@ use crate::workspace::Workspace;
 
 const PACKAGE: &str = "bindings-uniffi/kotlin";
 
+/// Compiles programs in Kotlin that are in no package.
+const PASTED: &str = "tests/kotlin-calls";
+
 /// The programs of `tests/fixtures`, with their languages and classes.
 const PROGRAMS: [(&str, &str, &str); 8] = [
     ("kotlin", "fixture-server", "fixture.ServerKt"),
@@ -123,6 +126,35 @@ pub(crate) fn start(workspace: &Workspace, source: &Path) -> Result<Command> {
     let mut java = workspace.command("java");
     java.current_dir(source.parent().context("a program lies in a folder")?);
     java.args([HOME.options(workspace, SNIPPETS), class_of(workspace, source)?]);
+    Ok(java)
+}
+
+/// The command that runs a program in Java that is in no package. Java compiles it in memory.
+pub(crate) fn start_pasted_java(workspace: &Workspace, source: &Path) -> Result<Command> {
+    let mut java = workspace.command("java");
+    java.arg(HOME.options(workspace, SNIPPETS)).arg(source);
+    Ok(java)
+}
+
+/// The command that runs a program in Kotlin that is in no package. It is compiled with those next
+/// to it.
+pub(crate) fn start_pasted_kotlin(workspace: &Workspace, source: &Path) -> Result<Command> {
+    let folder = source.parent().context("a program lies in a folder")?;
+    let libraries = HOME.class_path(workspace, TEST_DEPENDENCIES, Some(native(workspace)))?;
+    let compiled = folder.join("target/classes");
+    let stamp = Stamp::new(workspace, "kotlin-pasted").on(&libraries.to_string_lossy());
+    stamp
+        .on_files([workspace.path(PASTED).join("pom.xml"), classes(workspace)])?
+        .on_files(files_with(folder, "kt")?)?
+        .unless_done(&compiled, || {
+            let mut maven = maven(workspace, &["kotlin:compile@programs"]);
+            maven.current_dir(workspace.path(PASTED)).arg(format!("-Dprograms={}", folder.display()));
+            maven.arg(format!("-Dlibraries={}", libraries.to_string_lossy()));
+            must(maven, BUILD_TIMEOUT).map(drop)
+        })?;
+    let places = std::env::split_paths(&libraries).chain([compiled]);
+    let mut java = workspace.command("java");
+    java.arg("-cp").arg(std::env::join_paths(places)?).arg(format!("{}Kt", stem_of(source)));
     Ok(java)
 }
 

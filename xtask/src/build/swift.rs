@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::build::BUILD_TIMEOUT;
 use crate::process::must;
-use crate::stamp::stem_of;
+use crate::stamp::{stem_of, write_if_changed};
 use crate::workspace::Workspace;
 
 pub(crate) const PACKAGE: &str = "bindings-uniffi/swift";
@@ -69,6 +69,20 @@ pub(crate) fn start(workspace: &Workspace, source: &Path) -> Result<Command> {
     let mut command = workspace.command(program(workspace, &stem_of(source)));
     command.current_dir(workspace.target.join("swift/programs"));
     Ok(command)
+}
+
+/// The command that runs a program that is in no package: those in its directory become one, as the
+/// snippets are.
+pub(crate) fn start_pasted(workspace: &Workspace, source: &Path) -> Result<Command> {
+    let folder = source.parent().context("a program lies in a folder")?;
+    let manifest = workspace.text(Path::new(PROGRAM_FILES[0]).join("Package.swift"))?;
+    let package = workspace.path(PACKAGE).display().to_string();
+    let manifest = manifest.replace(&format!("../../{PACKAGE}"), &package);
+    write_if_changed(&folder.join("Package.swift"), manifest.as_bytes())?;
+    let mut build = swift(workspace, "build", &folder.to_string_lossy(), PROGRAMS);
+    build.args(["--manifest-cache", "none"]);
+    must(build, BUILD_TIMEOUT)?;
+    start(workspace, source)
 }
 
 fn scratch(workspace: &Workspace, name: &str) -> PathBuf {

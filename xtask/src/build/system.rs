@@ -245,6 +245,12 @@ pub(crate) fn redis_server() -> Result<()> {
     Ok(())
 }
 
+/// A keychain, and a bus for it, which tests start by their names.
+pub(crate) fn keyring() -> Result<()> {
+    program("dbus-daemon", "--version", &["dbus-daemon", "dbus-bin"])?;
+    program("gnome-keyring-daemon", "--version", &["gnome-keyring"]).map(drop)
+}
+
 /// Maven, with a compiler for the JVM.
 pub(crate) fn maven() -> Result<&'static str> {
     program("javac", "--version", &["openjdk-17-jdk-headless"])?;

@@ -58,9 +58,19 @@ pub(crate) fn compile(workspace: &Workspace, folder: &str, package: &Path, progr
 /// The command that runs a program, which is one file. It may start others with `go run`.
 pub(super) fn start(workspace: &Workspace, source: &Path) -> Result<Command> {
     let folder = source.parent().context("a program lies in a folder")?;
+    start_in(workspace, folder, source, &stem_of(source))
+}
+
+/// The same for a program that is in no module.
+pub(super) fn start_pasted(workspace: &Workspace, source: &Path) -> Result<Command> {
+    start_in(workspace, &workspace.path(PROGRAM_FILES[0]), source, &format!("pasted-{}", stem_of(source)))
+}
+
+/// Compiles a program with the module in a folder.
+fn start_in(workspace: &Workspace, folder: &Path, source: &Path, name: &str) -> Result<Command> {
     let workshop = workshop(workspace);
     workshop.place_library(workspace)?;
-    let program = workshop.program(&stem_of(source));
+    let program = workshop.program(name);
     compile(workspace, &folder.to_string_lossy(), source, &program)?;
     let mut command = workspace.command_with(system::go()?.parent().unwrap_or(folder), program)?;
     command.current_dir(folder).env("CGO_ENABLED", "0").env("TRUNKLINE_LIBRARY", library(workspace));

@@ -83,6 +83,9 @@ pub(crate) struct Entry {
     /// The command that runs a program as a user would: in its directory, with the interpreter and
     /// the programs next to it available.
     pub(crate) start: fn(workspace: &Workspace, source: &Path) -> Result<Command>,
+    /// The command that runs a program from elsewhere, as users paste one into a file. The programs
+    /// in its directory may be compiled together.
+    pub(crate) start_pasted: fn(&Workspace, source: &Path) -> Result<Command>,
     /// Runs the programs of `docs/snippets`.
     pub(crate) snippets: Snippets,
     /// File extension of the programs in `docs/snippets`.

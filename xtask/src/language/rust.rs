@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::build::rust::{PACKAGES, cargo};
-use crate::build::system;
-use crate::process::run;
-use crate::stamp::{files_with, stem_of};
+use crate::build::{BUILD_TIMEOUT, system};
+use crate::process::{must, run};
+use crate::stamp::{copy_if_changed, files_with, stem_of, write_if_changed};
 use crate::test::lint::{one, silent};
 use crate::test::results::of_cargo;
 use crate::test::{Count, Selection, rust_docs, suites};
@@ -60,6 +60,17 @@ pub(super) fn tests(workspace: &Workspace, selection: &Selection) -> Result<Coun
     Ok(of_cargo(&run(members, suites::TIMEOUT)?))
 }
 
+/// The tests of the program that need a keychain, which only Linux can install.
+pub(super) fn keychain(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    if !cfg!(target_os = "linux") {
+        return Ok(Count { note: "tested on Linux only".to_owned(), ..Count::default() });
+    }
+    system::keyring()?;
+    let mut tests = test_command(workspace);
+    tests.args(["--test", "it", "keychain::", "--", "--ignored"]);
+    Ok(of_cargo(&run(tests, suites::TIMEOUT)?))
+}
+
 /// Separate, as in the builds (build/rust.rs).
 pub(super) fn xtask_tests(workspace: &Workspace, _: &Selection) -> Result<Count> {
     let mut own = cargo(workspace);
@@ -87,6 +98,29 @@ pub(super) fn start_snippet(workspace: &Workspace, source: &Path) -> Result<Comm
     let mut command = workspace.command(workspace.built("examples/snippets"));
     command.arg(stem_of(source));
     Ok(command)
+}
+
+/// A program that is in no package: those in its directory become one, with the profile of the
+/// workspace and its crates.
+pub(super) fn start_pasted(workspace: &Workspace, source: &Path) -> Result<Command> {
+    let folder = source.parent().context("a program lies in a folder")?;
+    let programs = files_with(folder, "rs")?.iter().map(|file| stem_of(file)).collect::<Vec<_>>();
+    let binary = |name: &String| format!("[[bin]]\nname = \"{name}\"\npath = \"{name}.rs\"\n");
+    let core = workspace.path("core");
+    let manifest = format!(
+        "[package]\nname = \"pasted\"\nedition = \"2024\"\n[workspace]\n[profile.dev]\ndebug = false\n\
+         [profile.dev.package]\nserde_json = {{ opt-level = 2 }}\n{}\
+         [dependencies]\nserde_json = \"1\"\ntokio = {{ version = \"1\", features = [\"macros\", \"rt-multi-thread\"] }}\n\
+         trunkline = {{ path = {core:?}, features = [\"full\"] }}\n",
+        programs.iter().map(binary).collect::<String>(),
+    );
+    write_if_changed(&folder.join("Cargo.toml"), manifest.as_bytes())?;
+    copy_if_changed(&workspace.path("Cargo.lock"), &folder.join("Cargo.lock"))?;
+    let mut cargo = workspace.cargo();
+    cargo.args(["build", "--quiet", "--offline", "--bin"]).arg(stem_of(source));
+    cargo.current_dir(folder).env("CARGO_TARGET_DIR", &workspace.target);
+    must(cargo, BUILD_TIMEOUT)?;
+    Ok(workspace.command(workspace.built(&stem_of(source))))
 }
 
 /// The published crates.

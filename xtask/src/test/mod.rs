@@ -17,6 +17,7 @@ mod fixed_bounds;
 pub(crate) mod lint;
 mod methods;
 mod option_figures;
+mod printed_calls;
 mod programs;
 mod promises;
 mod prose;

@@ -6,8 +6,8 @@ use anyhow::Result;
 use super::reads::Reads::{self, Core, Path, Tables};
 use super::reads::{ALL, EXAMPLES, FIXTURES, PACKAGE, SNIPPETS};
 use super::{
-    Count, Selection, binding_modules, checkout, coverage, deployment, examples, fixed_bounds, methods, programs,
-    promises, prose, snippets, suites, wire, workflows,
+    Count, Selection, binding_modules, checkout, coverage, deployment, examples, fixed_bounds, methods, printed_calls,
+    programs, promises, prose, snippets, suites, wire, workflows,
 };
 use crate::pages;
 use crate::workspace::Workspace;
@@ -62,7 +62,7 @@ const CONFORMANCE: &[Reads] = &[Core, PACKAGE, FIXTURES, Path("tests/conformance
 
 /// Of the steps that wait for the build, the longest come first, so that none is left alone at the
 /// end.
-pub(super) static SHARED: [Step; 26] = {
+pub(super) static SHARED: [Step; 27] = {
     use Turn::{Beside, Cargo, Early, Last};
     [
         Step::new(
@@ -205,6 +205,13 @@ pub(super) static SHARED: [Step; 26] = {
             "installing from a checkout",
             &[Core, PACKAGE, SNIPPETS, Path("README.md"), Path("xtask/src/test/checkout.rs")],
             checkout::check,
+        )
+        .long(),
+        Step::each(
+            Cargo,
+            "printed calls",
+            &[Core, PACKAGE, Path("cli/src/"), Path("tests/kotlin-calls/"), Path("xtask/src/test/printed_calls.rs")],
+            printed_calls::check,
         )
         .long(),
         Step::each(
