@@ -4,7 +4,7 @@
  * `GET /api/events` streams one JSON value a line: a `Snapshot` first, then increments. Every
  * increment carries the next `sequence`. After a `gap`, and after a reconnect, a new snapshot
  * replaces everything. Nothing in the stream is large: lists are fetched with `list`, and the rest
- * of a message or a result with `body`.
+ * of a message or a result with `body`. Blank lines keep the stream alive: skip them.
  *
  * `POST /api/<command>` takes a JSON object (`Commands[command][0]`) and returns another
  * (`Commands[command][1]`) with 200, or a `Refusal` with 4xx. Requests to the server that can take
@@ -14,6 +14,11 @@
  * Both need `Authorization: Bearer TOKEN`. The token is in the fragment (`#t=TOKEN`).
  *
  * Every string that comes from the server is hostile: show it as text.
+ *
+ * The built page is `dist/index.html.gz`, `dist/assets/NAME-HASH.js.gz` and so on, each compressed
+ * with gzip (level 9, without a time or a name). The program sends them as they are, or
+ * decompresses them for a client that does not accept gzip. Not brotli: over `http:`, some browsers
+ * do not accept it, and the decoder with its dictionary would be larger than what it saves.
  */
 
 export type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
@@ -175,7 +180,7 @@ export interface Call {
   params: Json;
   at: Time;
   state: "running" | "done" | "failed" | "cancelled";
-  progress: { progress: number; total: number | null; message: string | null; at: Time } | null;
+  progress: Progress | null;
   /** The whole result of the protocol, unchanged, if `done`. A tool's own error is in it (`isError`). */
   result: Content | null;
   problem: Problem | null;
@@ -183,6 +188,14 @@ export interface Call {
   ms: number | null;
   /** The task that the server made of the call. */
   task: string | null;
+}
+
+export interface Progress {
+  progress: number;
+  total: number | null;
+  /** At most 1 KB. */
+  message: string | null;
+  at: Time;
 }
 
 /** JSON of any size. */
@@ -263,8 +276,9 @@ export type Increment =
   /** The state of one list has changed. */
   | { event: "list"; era: Era; list: ListName; state: ListState }
   | { event: "wire"; row: WireRow }
-  /** A call has begun, has made progress, or has ended: replaces the one of this id. */
+  /** A call has begun, has become a task, or has ended: replaces the one of this id. */
   | { event: "call"; call: Call }
+  | { event: "progress"; call: number; progress: Progress }
   | { event: "round"; round: Round }
   /** A question is no longer open; `by`: answered in any tab, or withdrawn by the server or by the end of its call. */
   | { event: "roundEnded"; round: number; by: "answer" | "withdrawal" }
@@ -339,8 +353,8 @@ export interface Commands {
   body: [{ row: number } | { call: number }, { text: string; bytes: number }];
   /** Rows before `before` that are kept, newest last; at most 500. */
   wire: [{ before: number }, { rows: WireRow[] }];
-  /** All rows that are kept, as a file. `har`: only exchanges over HTTP. */
-  export: [{ format: "jsonl" | "har" }, { text: string; name: string }];
+  /** All rows that are kept, whole, as lines of JSON. */
+  export: [Record<string, never>, { text: string; name: string }];
 }
 
 export type Command = keyof Commands;
