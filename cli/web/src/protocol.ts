@@ -71,6 +71,8 @@ export interface Snapshot {
   rounds: Round[];
   /** The last log messages of the server, at most 200. */
   logs: LogMessage[];
+  /** The roots that servers get; `roots` changes them. */
+  roots: { uri: string; name?: string }[];
   /** The open subscriptions. */
   subscriptions: ResourceSubscription[];
   /** The ladder of the last login, first step first; at most 200. */
@@ -284,6 +286,7 @@ export type Increment =
   | { event: "roundEnded"; round: number; by: "answer" | "withdrawal" }
   | { event: "log"; log: LogMessage }
   | { event: "subscription"; subscription: ResourceSubscription; open: boolean }
+  | { event: "roots"; roots: { uri: string; name?: string }[] }
   | { event: "exchange"; exchange: Exchange }
   /** A new login begins: the ladder is empty. */
   | { event: "ladder" }
@@ -310,7 +313,8 @@ export interface Commands {
   check: [{ era: Era; name: string; arguments: JsonObject }, { problem: string | null }];
 
   /**
-   * Answers a round. `form`: `action`, and `content` if accepted. `url`: `action`.
+   * Answers a round. `form`: `action`, and `content` if accepted, which is refused with its problem
+   * if it does not match the form; the round stays open then. `url`: `action`.
    * `sampling`: `accept` with `content` (a `CreateMessageResult`), or `decline`.
    * `login`: only `cancel`.
    */
@@ -340,11 +344,15 @@ export interface Commands {
   /** Forgets the login and opens the connection again, so that the ladder is climbed from its start. */
   login: [{ era: Era }, Record<string, never>];
 
-  /** Tasks of the server. */
-  task: [
-    { era: Era; action: "list" } | { era: Era; action: "get" | "cancel" | "result"; task: string },
-    { result: Content },
-  ];
+  /** The tasks of the server (2025-11-25), or the state of one. */
+  task: [{ era: Era; action: "list" } | { era: Era; action: "get" | "cancel"; task: string }, { tasks: JsonObject[] }];
+  /** Waits for the result of a task, as a call. */
+  taskResult: [{ era: Era; task: string }, { call: number }];
+
+  /** The least severity of log messages that the server sends: `debug` … `emergency`. */
+  logLevel: [{ era: Era; level: string }, Record<string, never>];
+  /** The roots that servers of both eras get when they ask; none at first. URIs begin with `file://`. */
+  roots: [{ roots: { uri: string; name?: string }[] }, Record<string, never>];
 
   /** A call as code; `form` is one of `snapshot.codeForms`. Secrets are placeholders. */
   code: [{ era: Era; form: string; name: string; arguments: JsonObject }, { text: string }];
