@@ -1,0 +1,111 @@
+// A call: how far it is, what the server asks, and what it has brought.
+import { ChevronDown, ChevronRight, Square } from "lucide-react";
+import { useState } from "react";
+import { Badge, Button, IconButton, ProblemBox } from "../parts/controls";
+import { useKey } from "../keys";
+import { go } from "../place";
+import { command } from "../program";
+import type { Call, Round } from "../protocol";
+import { useAction, useKnown, useRevision } from "../store";
+import { brief, isObject, msOf, printable, sizeOf, timeOf } from "../words";
+import { ResultView, fetchResult } from "./result";
+import { RoundCard } from "./round";
+
+export const isToolError = (call: Call): boolean => isObject(call.result?.json) && call.result.json.isError === true;
+
+function outcome(call: Call): { tone: "plain" | "good" | "warn" | "bad"; text: string } {
+  if (call.state === "running") return { tone: "plain", text: "running" };
+  if (call.state === "cancelled") return { tone: "warn", text: "cancelled" };
+  if (call.state === "failed") return { tone: "bad", text: "failed" };
+  return isToolError(call) ? { tone: "bad", text: "error of the tool" } : { tone: "good", text: "result" };
+}
+
+export function CallCard({ call, open }: { call: Call; open: boolean }) {
+  const rounds = useKnown((state) => state.rounds);
+  const mine = rounds.filter((round) => round.call === call.id);
+  const [folded, setFolded] = useState<boolean | null>(null);
+  const isOpen = mine.length > 0 || !(folded ?? !open);
+  const { tone, text } = mine.length > 0 ? { tone: "warn" as const, text: "waits for you" } : outcome(call);
+  const revision = useRevision(call.era);
+  const { busy, problem, run } = useAction();
+  const cancel = (): void => run(() => command("cancel", { call: call.id }));
+  return (
+    <article className="call" aria-label={`Call ${call.id}`}>
+      <header className="call-head">
+        <IconButton
+          icon={isOpen ? ChevronDown : ChevronRight}
+          label={isOpen ? "Fold this call" : "Unfold this call"}
+          aria-expanded={isOpen}
+          onClick={() => setFolded(isOpen)}
+        />
+        <Badge tone={tone}>{text}</Badge>
+        <span className="figures">
+          {call.ms !== null && <span>{msOf(call.ms)}</span>}
+          {call.result && <span>{sizeOf(call.result.bytes)}</span>}
+          <span>{timeOf(call.at)}</span>
+          <span className="wide-only">{revision}</span>
+        </span>
+        {call.task !== null && <Button kind="quiet" onClick={() => go("tasks", call.task)}>task {brief(call.task, 24)}</Button>}
+        {call.state === "running" && (
+          <Button icon={Square} disabled={busy} onClick={cancel}>
+            Cancel
+          </Button>
+        )}
+      </header>
+      {isOpen && <Body call={call} rounds={mine} />}
+      {problem && <ProblemBox problem={problem} />}
+    </article>
+  );
+}
+
+function Body({ call, rounds }: { call: Call; rounds: Round[] }) {
+  return (
+    <div className="call-body">
+      {call.state === "running" && rounds.length === 0 && <Progress call={call} />}
+      {rounds.map((round) => (
+        <RoundCard key={round.id} round={round} />
+      ))}
+      {call.problem && <ProblemBox problem={call.problem} />}
+      {call.result && <ResultView call={call} content={call.result} fetchAll={fetchResult(call.id)} />}
+    </div>
+  );
+}
+
+function Progress({ call }: { call: Call }) {
+  const made = call.progress;
+  const share = made?.total !== null && made !== null && made.total > 0 ? made : null;
+  return (
+    <div className="progress">
+      {share ? (
+        <progress value={share.progress} max={share.total ?? 1} aria-label="Progress" />
+      ) : (
+        <progress aria-label="Progress" />
+      )}
+      <span className="figures">
+        {made && <span>{made.total === null ? made.progress : `${made.progress} of ${made.total}`}</span>}
+        {made?.message !== null && made !== null && <span>{brief(printable(made.message))}</span>}
+      </span>
+    </div>
+  );
+}
+
+/** The calls of a page, newest first; the newest is unfolded. */
+export function Calls({ calls }: { calls: Call[] }) {
+  const running = calls.find((call) => call.state === "running");
+  useKey("mod+.", () => {
+    if (!running) return false;
+    void command("cancel", { call: running.id }).catch(() => undefined);
+    return true;
+  });
+  return (
+    <div className="calls" aria-live="polite">
+      {calls.toReversed().map((call, at) => (
+        <CallCard key={call.id} call={call} open={at === 0} />
+      ))}
+    </div>
+  );
+}
+
+export function useCalls(method: string, about: string): Call[] {
+  return useKnown((state) => state.calls).filter((call) => call.method === method && call.about === about);
+}

@@ -1,0 +1,78 @@
+// A form for a JSON Schema.
+import withTheme from "@rjsf/core/lib/withTheme.js";
+import type { Experimental_DefaultFormStateBehavior, UiSchema } from "@rjsf/utils";
+import { Component, useId, useMemo, useRef, type ReactNode } from "react";
+import type { JsonObject } from "../protocol";
+import { isObject } from "../words";
+import { filled, forForm } from "./schema";
+import { templates, widgets } from "./theme";
+import { validator } from "./validator";
+
+const Themed = withTheme({ templates, widgets });
+
+/** Nothing is sent that neither the person nor the schema has said. */
+const behavior: Experimental_DefaultFormStateBehavior = {
+  emptyObjectFields: "skipEmptyDefaults",
+  arrayMinItems: { populate: "requiredOnly" },
+  constAsDefaults: "always",
+};
+const ui: UiSchema = { "ui:submitButtonOptions": { norender: true } };
+
+interface Props {
+  schema: JsonObject;
+  value: JsonObject;
+  onChange: (value: JsonObject) => void;
+  disabled?: boolean;
+}
+
+export function Form({ schema, value, onChange, disabled = false }: Props) {
+  const id = useId();
+  const shown = useMemo(() => forForm(schema), [schema]);
+  const hasFields = Object.keys(shown).some((key) => key in { properties: 1, anyOf: 1, oneOf: 1, allOf: 1, $ref: 1, patternProperties: 1, additionalProperties: 1 });
+  if (!hasFields || (isObject(shown.properties) && Object.keys(shown.properties).length === 0 && shown.additionalProperties === undefined)) {
+    return <p className="note">Takes no arguments.</p>;
+  }
+  return (
+    <Guard key={JSON.stringify(schema).length}>
+      <Inner id={id} schema={shown} value={value} onChange={onChange} disabled={disabled} />
+    </Guard>
+  );
+}
+
+function Inner({ id, schema, value, onChange, disabled }: Required<Props> & { id: string }) {
+  // The form keeps what it was given, and fields that are not yet filled.
+  const data = useRef<unknown>(value);
+  return (
+    <Themed
+      tagName="div"
+      idPrefix={id}
+      schema={schema}
+      uiSchema={ui}
+      validator={validator}
+      formData={data.current}
+      disabled={disabled}
+      liveValidate="onBlur"
+      showErrorList={false}
+      noHtml5Validate
+      experimental_defaultFormStateBehavior={behavior}
+      onChange={({ formData }: { formData?: unknown }) => {
+        data.current = formData;
+        onChange((filled(formData, schema) ?? {}) as JsonObject);
+      }}
+    />
+  );
+}
+
+/** A schema that the form cannot show is left to the JSON view. */
+class Guard extends Component<{ children: ReactNode }, { failed: string | null }> {
+  override state: { failed: string | null } = { failed: null };
+
+  static getDerivedStateFromError(error: unknown): { failed: string } {
+    return { failed: error instanceof Error ? error.message : String(error) };
+  }
+
+  override render(): ReactNode {
+    if (this.state.failed === null) return this.props.children;
+    return <p className="note">The form cannot show this schema ({this.state.failed}). JSON takes any arguments.</p>;
+  }
+}

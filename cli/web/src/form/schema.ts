@@ -1,0 +1,83 @@
+// Schemas as the form shows them, and values as they are sent.
+import type { Json, JsonObject } from "../protocol";
+import { isObject } from "../words";
+
+const NESTED = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
+const PARTS = ["anyOf", "oneOf", "allOf", "prefixItems"];
+const SINGLE = ["items", "additionalProperties", "not", "if", "then", "else", "contains"];
+
+/**
+ * The same schema without unions that a form can do without: an optional member that may be null is
+ * left out instead, and several types are a choice of schemas.
+ */
+export function forForm(schema: JsonObject): JsonObject {
+  return walk(schema, true);
+}
+
+function walk(schema: JsonObject, required: boolean): JsonObject {
+  const out: JsonObject = { ...schema };
+  const names = new Set(Array.isArray(out.required) ? out.required : []);
+  for (const key of NESTED) {
+    const members = out[key];
+    if (!isObject(members)) continue;
+    out[key] = mapped(members, (name, one) => walk(one, key !== "properties" || names.has(name)));
+  }
+  for (const key of PARTS) {
+    const parts = out[key];
+    if (Array.isArray(parts)) out[key] = parts.map((one) => (isObject(one) ? walk(one, true) : one));
+  }
+  for (const key of SINGLE) {
+    const one = out[key];
+    if (isObject(one)) out[key] = walk(one, true);
+  }
+  return withoutNull(out, required);
+}
+
+function mapped(members: JsonObject, change: (name: string, one: JsonObject) => Json): JsonObject {
+  return Object.fromEntries(Object.entries(members).map(([name, one]) => [name, isObject(one) ? change(name, one) : one]));
+}
+
+function withoutNull(schema: JsonObject, required: boolean): JsonObject {
+  if (Array.isArray(schema.type)) {
+    const { type, ...rest } = schema;
+    const types = required ? type : type.filter((one) => one !== "null");
+    const [only] = types;
+    if (types.length === 1 && only !== undefined) return dropNull({ ...rest, type: only });
+    return { ...rest, anyOf: types.map((one) => ({ type: one, title: typeof one === "string" ? one : "" })) };
+  }
+  for (const key of ["anyOf", "oneOf"]) {
+    const parts = schema[key];
+    if (required || !Array.isArray(parts)) continue;
+    const real = parts.filter((one) => !(isObject(one) && one.type === "null"));
+    if (real.length === parts.length) continue;
+    const { [key]: _parts, ...rest } = schema;
+    const [only] = real;
+    return dropNull(real.length === 1 && isObject(only) ? { ...only, ...rest } : { ...rest, [key]: real });
+  }
+  return schema;
+}
+
+function dropNull(schema: JsonObject): JsonObject {
+  const { default: preset, ...rest } = schema;
+  const out = preset === null || preset === undefined ? rest : schema;
+  return Array.isArray(out.enum) ? { ...out, enum: out.enum.filter((one) => one !== null) } : out;
+}
+
+/** What a form holds, as it is sent: without members that were left empty. */
+export function filled(value: unknown, schema: JsonObject | null): Json | undefined {
+  if (Array.isArray(value)) {
+    const items = isObject(schema?.items) ? schema.items : null;
+    return value.map((one) => filled(one, items) ?? null);
+  }
+  if (typeof value !== "object" || value === null) return value as Json | undefined;
+  const members = isObject(schema?.properties) ? schema.properties : {};
+  const names = Array.isArray(schema?.required) ? schema.required : [];
+  const out: JsonObject = {};
+  for (const [name, one] of Object.entries(value)) {
+    const inner = isObject(members[name]) ? members[name] : null;
+    const sent = filled(one, inner);
+    const isLeftOut = isObject(sent) && Object.keys(sent).length === 0 && inner?.properties !== undefined && !names.includes(name);
+    if (sent !== undefined && !isLeftOut) out[name] = sent;
+  }
+  return out;
+}

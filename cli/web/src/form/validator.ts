@@ -1,0 +1,64 @@
+// The validator of forms. Unlike ajv, json-schema-library compiles no code, which the CSP forbids.
+import { toErrorList, type ErrorSchema, type RJSFSchema, type RJSFValidationError, type ValidatorType } from "@rjsf/utils";
+import { compileSchema, draft07, draft2019, draft2020, type SchemaNode } from "json-schema-library";
+
+const drafts = [draft07, draft2019, draft2020];
+const compiled = new WeakMap<object, WeakMap<object, SchemaNode>>();
+
+/** A part of a schema with the definitions of the whole. */
+function nodeOf(schema: RJSFSchema, root: RJSFSchema): SchemaNode {
+  const known = compiled.get(root) ?? new WeakMap<object, SchemaNode>();
+  compiled.set(root, known);
+  const found = known.get(schema);
+  if (found) return found;
+  const whole = schema === root ? schema : { ...definitionsOf(root), ...schema };
+  const node = compileSchema(whole, { drafts, draft: "draft-2020-12" });
+  known.set(schema, node);
+  return node;
+}
+
+function definitionsOf({ $schema, $id, $defs, definitions, properties }: RJSFSchema): RJSFSchema {
+  const all = { $schema, $id, $defs, definitions, properties };
+  // References such as `#/properties/a` reach into the whole schema.
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}
+
+function errorsOf(schema: RJSFSchema, data: unknown): RJSFValidationError[] {
+  return nodeOf(schema, schema)
+    .validate(data)
+    .errors.map(({ code, data: { pointer, key }, message }) => {
+      // A missing member is said at its own field.
+      const name = code === "required-property-error" && typeof key === "string" ? `/${key}` : "";
+      const path = `${pointer.replace(/^#/, "")}${name}`;
+      const said = name === "" ? message.replace(/ in `#[^`]*`/, "") : "This is required.";
+      return { name: "schema", message: said, property: path.replaceAll("/", "."), stack: said, params: {} };
+    });
+}
+
+function bySchema(errors: RJSFValidationError[]): ErrorSchema {
+  const root: Record<string, unknown> = {};
+  for (const { property = "", message } of errors) {
+    let at = root;
+    for (const name of property.split(".").slice(1)) at = (at[name] ??= {}) as Record<string, unknown>;
+    ((at.__errors ??= []) as string[]).push(message ?? "");
+  }
+  return root as ErrorSchema;
+}
+
+export const validator: ValidatorType = {
+  validateFormData(data, schema) {
+    const errors = errorsOf(schema, data ?? {});
+    const errorSchema = bySchema(errors);
+    return { errors: toErrorList(errorSchema), errorSchema };
+  },
+  isValid(schema, data, root) {
+    try {
+      return nodeOf(schema, root).validate(data).valid;
+    } catch {
+      return false;
+    }
+  },
+  rawValidation(schema, data) {
+    return { errors: errorsOf(schema, data) as never[] };
+  },
+};

@@ -1,0 +1,14 @@
+import { createRoot } from "react-dom/client";
+import { App } from "./shell/app";
+import { connect } from "./store";
+import "./styles/tokens.css";
+import "./styles/page.css";
+import "./styles/parts.css";
+import "./styles/form.css";
+import "./styles/wire.css";
+
+const page = document.getElementById("page");
+if (page) {
+  void connect();
+  createRoot(page).render(<App />);
+}

@@ -1,0 +1,69 @@
+import { Check, LogIn, X } from "lucide-react";
+import { Badge, Button, Empty, ProblemBox } from "../parts/controls";
+import { RoundCard } from "../call/round";
+import { command } from "../program";
+import type { Exchange } from "../protocol";
+import { useAction, useEra, useKnown } from "../store";
+import { brief, timeOf } from "../words";
+
+/** Each exchange of a login beside the text that it must follow. */
+export function Login() {
+  const exchanges = useKnown((state) => state.exchanges);
+  const rounds = useKnown((state) => state.rounds).filter((round) => round.kind === "login");
+  const target = useKnown((state) => state.target);
+  const era = useEra();
+  const { busy, problem, run } = useAction();
+  if (target?.transport === "stdio") {
+    return (
+      <div className="page">
+        <Empty title="No login.">The server is a program on this computer, and reads its messages from standard input.</Empty>
+      </div>
+    );
+  }
+  return (
+    <div className="page">
+      <header className="head">
+        <h2>Login</h2>
+        <Button icon={LogIn} kind="main" disabled={busy} onClick={() => run(() => command("login", { era }))}>
+          {exchanges.length === 0 ? "Log in" : "Log in again"}
+        </Button>
+      </header>
+      <p className="description">Every HTTP exchange of the login, with the members that matter, and the text that the response must follow.</p>
+      {problem && <ProblemBox problem={problem} />}
+      {rounds.map((round) => (
+        <RoundCard key={round.id} round={round} />
+      ))}
+      {exchanges.length === 0 && <Empty title="No login has been made.">The server asked for none, or a stored one was used.</Empty>}
+      <ol className="ladder">
+        {exchanges.map((exchange) => (
+          <Rung key={exchange.id} exchange={exchange} />
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+function Rung({ exchange: { at, method, url, status, members, clause, pass } }: { exchange: Exchange }) {
+  return (
+    <li className="rung" data-pass={pass}>
+      <span className="verdict" title={pass ? "as the text demands" : "not as the text demands"}>
+        {pass ? <Check className="icon" aria-label="pass" /> : <X className="icon" aria-label="fail" />}
+      </span>
+      <div>
+        <p className="request">
+          <strong className="mono">{brief(method, 20)}</strong> <span className="mono">{brief(url, 1000)}</span>
+          {status === null ? <Badge>in the browser</Badge> : <Badge tone={pass ? "good" : "bad"}>{status}</Badge>}
+        </p>
+        {members.map((member, index) => (
+          <p key={index} className="mono member-line">
+            {brief(member, 500)}
+          </p>
+        ))}
+      </div>
+      <div className="clause">
+        <span>{brief(clause)}</span>
+        <span className="time">{timeOf(at)}</span>
+      </div>
+    </li>
+  );
+}

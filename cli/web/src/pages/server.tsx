@@ -1,0 +1,284 @@
+import { Activity, Plus, RefreshCw, X } from "lucide-react";
+import { useState, type ReactNode } from "react";
+import { Badge, Button, Copy, Empty, Fact, IconButton, ProblemBox, Skeleton } from "../parts/controls";
+import { LongText } from "../parts/text";
+import { linkTo, type Page } from "../place";
+import { command } from "../program";
+import type { Connection, Json, ListName } from "../protocol";
+import { useAction, useConnection, useKnown } from "../store";
+import { brief, isObject, many, msOf, printable, sizeOf, textIn, timeOf } from "../words";
+
+const LOGS_SHOWN = 100;
+
+export function Server() {
+  const connection = useConnection();
+  const target = useKnown((state) => state.target);
+  if (!connection || !target) return <div className="page"><Skeleton /></div>;
+  const info = connection.serverInfo;
+  return (
+    <div className="page">
+      <header className="head">
+        <h2>{brief(textIn(info, "title") ?? textIn(info, "name") ?? target.label)}</h2>
+        {textIn(info, "version") !== null && <Badge>{brief(textIn(info, "version") ?? "", 60)}</Badge>}
+      </header>
+      {textIn(info, "description") !== null && <p className="description">{printable(textIn(info, "description")?.slice(0, 2000) ?? "")}</p>}
+      {connection.revision !== null && <Next connection={connection} />}
+      <div className="columns">
+        <Identity connection={connection} label={target.label} command={target.command} transport={target.transport} />
+        <Eras />
+      </div>
+      <Instructions connection={connection} />
+      <Roots />
+      <Logs connection={connection} />
+    </div>
+  );
+}
+
+const OFFERS: [ListName, string, Page][] = [
+  ["tools", "tool", "tools"],
+  ["resources", "resource", "resources"],
+  ["resourceTemplates", "template", "resources"],
+  ["prompts", "prompt", "prompts"],
+];
+
+/** What there is to do: each list with its size. */
+function Next({ connection }: { connection: Connection }) {
+  const offered = OFFERS.filter(([name]) => connection.lists[name].state !== "absent");
+  if (offered.length === 0) return <Empty title="This server offers no tools, resources or prompts." />;
+  return (
+    <nav className="offers" aria-label="What the server offers">
+      {offered.map(([name, word, page]) => (
+        <a key={name} className="offer" href={linkTo(page)}>
+          <strong>{connection.lists[name].state === "ready" ? connection.lists[name].count.toLocaleString("en") : "…"}</strong>
+          <span>{connection.lists[name].count === 1 ? word : `${word}s`}</span>
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function Identity({ connection, label, command: line, transport }: { connection: Connection; label: string; command: string; transport: string }) {
+  const { busy, problem, run } = useAction();
+  const [ms, setMs] = useState<number | null>(null);
+  const info = connection.serverInfo;
+  const lists = OFFERS.filter(([name]) => connection.lists[name].ttlMs !== null);
+  return (
+    <section aria-label="Connection">
+      <h3>Connection</h3>
+      <dl className="facts">
+        {textIn(info, "name") !== null && (
+          <Fact name="name">
+            <span className="mono">{brief(textIn(info, "name") ?? "")}</span>
+          </Fact>
+        )}
+        <Fact name="target">
+          <span className="mono">{brief(label)}</span>
+        </Fact>
+        <Fact name="transport">
+          {transport}
+          {connection.pid !== null && `, process ${connection.pid}`}
+        </Fact>
+        {connection.openedAt !== null && (
+          <Fact name="opened">
+            {timeOf(connection.openedAt)}
+            {connection.tookMs !== null && `, in ${msOf(connection.tookMs)}`}
+            {connection.openings > 1 && `, for the ${connection.openings}${ordinal(connection.openings)} time`}
+          </Fact>
+        )}
+        {textIn(info, "websiteUrl") !== null && (
+          <Fact name="website">
+            <span className="mono">{brief(textIn(info, "websiteUrl") ?? "")}</span>
+          </Fact>
+        )}
+        {lists.map(([name, word]) => (
+          <Fact key={name} name={`${word}s`}>
+            may be cached for {msOf(connection.lists[name].ttlMs ?? 0)}
+            {connection.lists[name].cacheScope !== null && `, ${brief(connection.lists[name].cacheScope)}`}
+          </Fact>
+        ))}
+        <Fact name="this page">
+          <span className="mono">{brief(line, 500)}</span> <Copy text={line} label="Copy the command" />
+        </Fact>
+      </dl>
+      <div className="actions">
+        <Button icon={Activity} disabled={busy || connection.state !== "open"} onClick={() => run(async () => setMs((await command("ping", { era: connection.era })).ms))}>
+          Ping
+        </Button>
+        <Button icon={RefreshCw} disabled={busy} onClick={() => run(() => command("reconnect", { era: connection.era }))}>
+          {connection.openings > 0 ? "Reconnect" : "Connect"}
+        </Button>
+        {ms !== null && (
+          <span className="note" role="status">
+            answered in {msOf(ms)}
+          </span>
+        )}
+      </div>
+      {problem && <ProblemBox problem={problem} />}
+    </section>
+  );
+}
+
+const ordinal = (count: number): string => (count === 2 ? "nd" : count === 3 ? "rd" : "th");
+
+/** The members of a capability, one a line: `tools.listChanged`. */
+function flat(value: Json | undefined, path: string, out: Map<string, string>): Map<string, string> {
+  if (!isObject(value)) {
+    if (value !== undefined) out.set(path, JSON.stringify(value));
+    return out;
+  }
+  if (path !== "" && Object.keys(value).length === 0) out.set(path, "yes");
+  for (const [name, one] of Object.entries(value)) flat(one, path === "" ? name : `${path}.${name}`, out);
+  return out;
+}
+
+/** Both eras in one table, with what differs marked. */
+function Eras() {
+  const connections = useKnown((state) => state.connections);
+  const known = connections.map((one) => flat(one.capabilities ?? undefined, "", new Map()));
+  const names = [...new Set(known.flatMap((one) => [...one.keys()]))].sort();
+  const both = connections.every((one) => one.capabilities !== null);
+  return (
+    <section aria-label="Capabilities">
+      <h3>Capabilities</h3>
+      <table className="table">
+        <thead>
+          <tr>
+            <th scope="col">capability</th>
+            {connections.map((one) => (
+              <th key={one.era} scope="col">
+                {one.revision ?? one.era} <StateOf connection={one} />
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {names.map((name) => {
+            const values = known.map((one) => one.get(name) ?? null);
+            return (
+              <tr key={name} data-differs={both && new Set(values).size > 1}>
+                <th scope="row" className="mono">
+                  {brief(name, 120)}
+                </th>
+                {values.map((value, at) => (
+                  <td key={at}>{value === null ? <span className="absent">{connections[at]?.capabilities ? "–" : ""}</span> : brief(value, 120)}</td>
+                ))}
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+      {names.length === 0 && <p className="note">None are known yet.</p>}
+      {both && <p className="note">Marked: what the eras say differently.</p>}
+    </section>
+  );
+}
+
+const STATES: Record<Connection["state"], [string, "plain" | "good" | "warn" | "bad"]> = {
+  idle: ["not tried", "plain"],
+  connecting: ["connecting", "plain"],
+  open: ["open", "good"],
+  unsupported: ["not spoken", "plain"],
+  failed: ["failed", "bad"],
+  closed: ["closed", "warn"],
+};
+
+export function StateOf({ connection }: { connection: Connection }): ReactNode {
+  const [text, tone] = STATES[connection.state];
+  return <Badge tone={tone}>{text}</Badge>;
+}
+
+function Instructions({ connection }: { connection: Connection }) {
+  if (connection.instructions === null) return null;
+  const size = connection.instructionsBytes;
+  return (
+    <section aria-label="Instructions">
+      <h3>
+        Instructions <span className="count">{sizeOf(size)}</span>
+      </h3>
+      <LongText text={connection.instructions} label="Instructions" />
+    </section>
+  );
+}
+
+/** The folders that a server is told when it asks for them. */
+function Roots() {
+  const roots = useKnown((state) => state.roots);
+  const [uri, setUri] = useState("");
+  const { busy, problem, run } = useAction();
+  const put = (next: typeof roots): void =>
+    run(async () => {
+      await command("roots", { roots: next });
+      setUri("");
+    });
+  return (
+    <section aria-label="Roots">
+      <h3>Roots</h3>
+      <p className="note">The folders that the server gets when it asks. None at first.</p>
+      <ul className="roots">
+        {roots.map((root) => (
+          <li key={root.uri} className="note-line">
+            <span className="mono">{brief(root.uri)}</span>
+            <IconButton icon={X} label={`Remove ${brief(root.uri)}`} disabled={busy} onClick={() => put(roots.filter((one) => one !== root))} />
+          </li>
+        ))}
+      </ul>
+      <form
+        className="actions"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (uri !== "") put([...roots, { uri }]);
+        }}
+      >
+        <input value={uri} placeholder="file:///home/me/project" aria-label="URI of a root" spellCheck={false} onChange={({ target }) => setUri(target.value)} />
+        <Button type="submit" icon={Plus} disabled={busy || uri === ""}>
+          Add
+        </Button>
+      </form>
+      {problem && <ProblemBox problem={problem} />}
+    </section>
+  );
+}
+
+const LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
+function Logs({ connection }: { connection: Connection }) {
+  const logs = useKnown((state) => state.logs);
+  const { busy, problem, run } = useAction();
+  if (logs.length === 0 && connection.capabilities?.logging === undefined) return null;
+  return (
+    <section aria-label="Log messages">
+      <h3>
+        Log messages <span className="count">{many(logs.length, "message")}</span>
+        <span className="grow" />
+        <select
+          aria-label="Least level that the server sends"
+          defaultValue=""
+          disabled={busy || connection.state !== "open"}
+          onChange={({ target }) => run(() => command("logLevel", { era: connection.era, level: target.value }))}
+        >
+          <option value="" disabled>
+            level
+          </option>
+          {LEVELS.map((level) => (
+            <option key={level}>{level}</option>
+          ))}
+        </select>
+      </h3>
+      {problem && <ProblemBox problem={problem} />}
+      <ul className="logs" tabIndex={0} aria-label="Log messages">
+        {logs.slice(-LOGS_SHOWN).map((log, at) => (
+          <li key={at}>
+            <span className="time">{timeOf(log.at)}</span>
+            <Badge tone={toneOf(log.level)}>{brief(log.level, 20)}</Badge>
+            {log.logger !== null && <span className="mono">{brief(log.logger, 60)}</span>}
+            <span className="mono said">{brief(log.text, 2000)}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const toneOf = (level: string): "plain" | "warn" | "bad" =>
+  level === "warning" ? "warn" : ["error", "critical", "alert", "emergency"].includes(level) ? "bad" : "plain";
+

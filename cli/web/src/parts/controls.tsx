@@ -1,0 +1,120 @@
+// Buttons, badges and messages.
+import { Check, Copy as CopyIcon, type LucideIcon } from "lucide-react";
+import { useEffect, useState, type ComponentProps, type ReactNode } from "react";
+import type { Problem } from "../protocol";
+import { brief, printable } from "../words";
+
+const SKELETON_AFTER_MS = 150;
+const COPIED_MS = 1500;
+
+interface ButtonProps extends ComponentProps<"button"> {
+  icon?: LucideIcon;
+  kind?: "plain" | "main" | "quiet";
+  keys?: string;
+}
+
+export function Button({ icon: Icon, kind = "plain", keys, children, ...rest }: ButtonProps) {
+  return (
+    <button type="button" className={`button ${kind}`} {...rest}>
+      {Icon && <Icon className="icon" aria-hidden />}
+      {children}
+      {keys !== undefined && (
+        <kbd className="wide-only" aria-hidden>
+          {keys}
+        </kbd>
+      )}
+    </button>
+  );
+}
+
+/** A button whose icon says enough; `label` is for its tooltip and for screen readers. */
+export function IconButton({ icon: Icon, label, ...rest }: { icon: LucideIcon; label: string } & ComponentProps<"button">) {
+  return (
+    <button type="button" className="icon-button" title={label} aria-label={label} {...rest}>
+      <Icon className="icon" aria-hidden />
+    </button>
+  );
+}
+
+/** Copies a text, which may have to be fetched first. */
+export function Copy({ text, label }: { text: string | (() => Promise<string>); label: string }) {
+  const [copied, setCopied] = useState(false);
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(typeof text === "string" ? text : await text());
+    setCopied(true);
+    setTimeout(() => setCopied(false), COPIED_MS);
+  };
+  return (
+    <IconButton
+      icon={copied ? Check : CopyIcon}
+      label={copied ? "Copied" : label}
+      onClick={() => void copy().catch(() => setCopied(false))}
+    />
+  );
+}
+
+export function Badge({ tone = "plain", children, title }: { tone?: "plain" | "good" | "warn" | "bad"; children: ReactNode; title?: string }) {
+  return (
+    <span className={`badge ${tone}`} title={title}>
+      {children}
+    </span>
+  );
+}
+
+/** What is wrong, what was tried, what to do; then the last lines of the server's standard error. */
+export function ProblemBox({ problem, children }: { problem: Problem; children?: ReactNode }) {
+  return (
+    <div className="problem" role="alert">
+      <p className="what">{brief(problem.what, 2000)}</p>
+      {problem.where !== null && (
+        <p>
+          <span className="label">tried</span> {brief(problem.where, 1000)}
+        </p>
+      )}
+      {problem.hint !== null && (
+        <p>
+          <span className="label">do</span> {brief(problem.hint, 1000)}
+        </p>
+      )}
+      {problem.lines.length > 0 && (
+        <pre tabIndex={0} aria-label="Last lines of standard error">
+          {printable(problem.lines.join("\n"))}
+        </pre>
+      )}
+      {children}
+    </div>
+  );
+}
+
+export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <div className="empty">
+      <p className="title">{title}</p>
+      {children}
+    </div>
+  );
+}
+
+/** Grey rows, shown only if the wait can be felt. */
+export function Skeleton() {
+  const [shown, setShown] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setShown(true), SKELETON_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <div className="skeleton" role="status" aria-label="Loading" data-shown={shown}>
+      <i /> <i /> <i /> <i />
+    </div>
+  );
+}
+
+/** A term and its value. */
+export function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  );
+}

@@ -1,0 +1,67 @@
+// Where the person is: `#/tools/get-sum?a=1`.
+import { useSyncExternalStore } from "react";
+import type { Json, JsonObject } from "./protocol";
+
+export const PAGES = ["server", "tools", "resources", "prompts", "tasks", "login"] as const;
+export type Page = (typeof PAGES)[number];
+
+export interface Place {
+  page: Page;
+  /** The tool, resource or prompt that is open. */
+  item: string | null;
+  query: string;
+}
+
+let last: { hash: string; place: Place } | null = null;
+
+function place(): Place {
+  const { hash } = location;
+  if (last?.hash === hash) return last.place;
+  const [path = "", query = ""] = hash.slice(1).split("?", 2);
+  const [, page, item] = path.split("/");
+  const known = PAGES.find((one) => one === page) ?? "server";
+  const found = { page: known, item: item === undefined || item === "" ? null : decoded(item), query };
+  last = { hash, place: found };
+  return found;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function watch(read: () => void): () => void {
+  addEventListener("hashchange", read);
+  return () => removeEventListener("hashchange", read);
+}
+
+export const usePlace = (): Place => useSyncExternalStore(watch, place);
+
+export function linkTo(page: Page, item?: string | null, values?: JsonObject): string {
+  const path = item === null || item === undefined ? page : `${page}/${encodeURIComponent(item)}`;
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values ?? {})) {
+    query.set(name, typeof value === "string" && readAs(value) === value ? value : JSON.stringify(value));
+  }
+  return `#/${path}${query.size > 0 ? `?${query.toString()}` : ""}`;
+}
+
+export function go(page: Page, item?: string | null, values?: JsonObject): void {
+  location.hash = linkTo(page, item, values);
+}
+
+/** The arguments in a link. */
+export function valuesOf(query: string): JsonObject {
+  return Object.fromEntries([...new URLSearchParams(query)].map(([name, text]) => [name, readAs(text)]));
+}
+
+function readAs(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return text;
+  }
+}

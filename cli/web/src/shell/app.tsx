@@ -1,0 +1,75 @@
+import { useEffect } from "react";
+import { RoundCard } from "../call/round";
+import { useKey } from "../keys";
+import { Login } from "../pages/login";
+import { Prompts } from "../pages/prompts";
+import { Resources } from "../pages/resources";
+import { Server } from "../pages/server";
+import { Tasks } from "../pages/tasks";
+import { Tools } from "../pages/tools";
+import { go, usePlace, type Page } from "../place";
+import { useConnection, useKnown, useLink } from "../store";
+import { brief, textIn } from "../words";
+import { Wire } from "../wire/wire";
+import { Banner } from "./banner";
+import { Header } from "./header";
+import { Overlays } from "./overlays";
+import { Rail } from "./rail";
+
+const VIEWS: Record<Page, () => React.ReactNode> = {
+  server: Server,
+  tools: Tools,
+  resources: Resources,
+  prompts: Prompts,
+  tasks: Tasks,
+  login: Login,
+};
+
+export function App() {
+  const { page, item } = usePlace();
+  const link = useLink();
+  const connection = useConnection();
+  const name = textIn(connection?.serverInfo, "name");
+  const label = useKnown((state) => state.target?.label ?? null);
+  useEffect(() => {
+    document.title = brief(name ?? label ?? "trunkline inspect", 80);
+  }, [name, label]);
+  useKey("escape", () => {
+    if (item === null) return false;
+    go(page);
+    return true;
+  });
+  const View = VIEWS[page];
+  // What was learned stays, greyed, when there is nobody left to ask.
+  const stale = link.state !== "live" || connection?.state === "closed" || connection?.state === "failed";
+  return (
+    <div className="app">
+      <Header />
+      <Rail />
+      <main className="stage" data-stale={stale}>
+        <Banner />
+        <Questions />
+        <div className="view">
+          <View />
+        </div>
+      </main>
+      <Wire />
+      <Overlays />
+    </div>
+  );
+}
+
+/** Questions of the server that belong to no call. */
+function Questions() {
+  const rounds = useKnown((state) => state.rounds);
+  const { page } = usePlace();
+  const alone = rounds.filter((round) => round.call === null && !(page === "login" && round.kind === "login"));
+  if (alone.length === 0) return null;
+  return (
+    <div className="questions">
+      {alone.map((round) => (
+        <RoundCard key={round.id} round={round} />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,73 @@
+import * as Menu from "@radix-ui/react-dropdown-menu";
+import { ChevronDown, CircleHelp, Command, Moon, Sun } from "lucide-react";
+import { MOD } from "../keys";
+import { IconButton } from "../parts/controls";
+import { StateOf } from "../pages/server";
+import { go } from "../place";
+import { command } from "../program";
+import type { Connection } from "../protocol";
+import { chooseEra, useConnection, useKnown } from "../store";
+import { brief, many, textIn } from "../words";
+import { open } from "./overlays";
+import { toggleTheme, useTheme } from "./theme";
+
+export function Header() {
+  const connection = useConnection();
+  const target = useKnown((state) => state.target);
+  const theme = useTheme();
+  const rounds = useKnown((state) => state.rounds);
+  const calls = useKnown((state) => state.calls);
+  const info = connection?.serverInfo;
+  const asking = calls.find((call) => rounds.some((round) => round.call === call.id));
+  return (
+    <header className="top">
+      <h1 className="ellipsis">{brief(textIn(info, "title") ?? textIn(info, "name") ?? target?.label ?? "trunkline inspect", 80)}</h1>
+      <span className="version wide-only">{brief(textIn(info, "version") ?? "", 40)}</span>
+      {target && <span className="transport wide-only">{target.transport}</span>}
+      {connection && <EraMenu current={connection} />}
+      <span className="grow" />
+      {asking && (
+        <button type="button" className="button main" onClick={() => go(pageOf(asking.method), asking.about)}>
+          {many(rounds.length, "question")}
+        </button>
+      )}
+      <IconButton icon={Command} label={`Find anything (${MOD}K)`} onClick={() => open("palette")} />
+      <IconButton icon={theme === "dark" ? Sun : Moon} label={theme === "dark" ? "Light colors" : "Dark colors"} onClick={toggleTheme} />
+      <IconButton icon={CircleHelp} label="Keys (?)" onClick={() => open("help")} />
+    </header>
+  );
+}
+
+const pageOf = (method: string) => (method === "prompts/get" ? "prompts" : method === "resources/read" ? "resources" : "tools");
+
+function EraMenu({ current }: { current: Connection }) {
+  const connections = useKnown((state) => state.connections);
+  const other = connections.find((one) => one.era !== current.era && one.state === "open");
+  return (
+    <Menu.Root modal={false}>
+      <Menu.Trigger className="era-trigger" aria-label={`Revision ${current.revision ?? "unknown"}, ${current.state}: choose`}>
+        <i className={`dot ${current.state}`} aria-hidden />
+        <span>{current.revision ?? current.state}</span>
+        {other && <span className="also wide-only">also {other.revision}</span>}
+        <ChevronDown className="icon" aria-hidden />
+      </Menu.Trigger>
+        <Menu.Content className="menu" align="start" sideOffset={4}>
+          {connections.map((one) => (
+            <Menu.Item
+              key={one.era}
+              className="menu-item"
+              data-current={one.era === current.era}
+              onSelect={() => {
+                chooseEra(one.era);
+                if (one.state === "idle") void command("reconnect", { era: one.era }).catch(() => undefined);
+              }}
+            >
+              <span className="mono">{one.revision ?? (one.era === "modern" ? "2026-07-28" : "2025-11-25 or older")}</span>
+              <span className="grow" />
+              <StateOf connection={one} />
+            </Menu.Item>
+          ))}
+        </Menu.Content>
+    </Menu.Root>
+  );
+}

@@ -1,0 +1,169 @@
+// What lies over the page: the palette, which finds anything, and the list of keys.
+import { useEffect, useMemo, useRef, useState, useSyncExternalStore, type KeyboardEvent, type ReactNode } from "react";
+import { MOD, useKey } from "../keys";
+import { List } from "../parts/list";
+import { go } from "../place";
+import { command } from "../program";
+import { useConnection, useEra, useList } from "../store";
+import { brief, textIn } from "../words";
+import { ENTRIES } from "./rail";
+import { toggleTheme } from "./theme";
+
+type Overlay = "palette" | "help";
+
+let shown: Overlay | null = null;
+const readers = new Set<() => void>();
+
+export function open(overlay: Overlay | null): void {
+  shown = overlay;
+  for (const read of readers) read();
+}
+
+export function Overlays() {
+  const overlay = useSyncExternalStore(
+    (read) => {
+      readers.add(read);
+      return () => readers.delete(read);
+    },
+    () => shown,
+  );
+  useKey("mod+k", () => open("palette"));
+  useKey("?", () => open("help"));
+  for (const { page } of ENTRIES) {
+    // The table is fixed, so that the order of the hooks is.
+    // eslint-disable-next-line react-hooks/rules-of-hooks
+    useKey(`g ${page[0]}`, () => go(page));
+  }
+  if (overlay === "palette") return <Dialog label="Find anything"><Palette /></Dialog>;
+  if (overlay === "help") return <Dialog label="Keys"><Help /></Dialog>;
+  return null;
+}
+
+/** The browser's dialog: it keeps the focus, and Escape closes it. */
+function Dialog({ label, children }: { label: string; children: ReactNode }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog
+      ref={dialog}
+      className="dialog"
+      aria-label={label}
+      onClose={() => open(null)}
+      onKeyDown={(event) => event.key === "Escape" && event.stopPropagation()}
+      onClick={(event) => event.target === dialog.current && dialog.current.close()}
+    >
+      {children}
+    </dialog>
+  );
+}
+
+interface Found {
+  key: string;
+  kind: string;
+  text: string;
+  run: () => void;
+}
+
+function useFindable(): Found[] {
+  const tools = useList("tools").items;
+  const prompts = useList("prompts").items;
+  const resources = useList("resources").items;
+  const era = useEra();
+  const openings = useConnection()?.openings ?? 0;
+  return useMemo(() => {
+    const named = (kind: string, page: "tools" | "prompts" | "resources", member: string, items: typeof tools): Found[] =>
+      (items ?? []).map((item) => {
+        const key = textIn(item, member) ?? "";
+        const title = page === "resources" ? `${textIn(item, "name") ?? ""} ${key}` : key;
+        return { key: `${kind} ${key}`, kind, text: title, run: () => go(page, key) };
+      });
+    return [
+      ...ENTRIES.map(({ page, title }) => ({ key: `page ${page}`, kind: "page", text: title, run: () => go(page) })),
+      ...named("tool", "tools", "name", tools),
+      ...named("prompt", "prompts", "name", prompts),
+      ...named("resource", "resources", "uri", resources),
+      { key: "theme", kind: "do", text: "Switch between light and dark", run: toggleTheme },
+      {
+        key: "reconnect",
+        kind: "do",
+        text: openings > 0 ? "Reconnect" : "Connect",
+        run: () => void command("reconnect", { era }).catch(() => undefined),
+      },
+    ];
+  }, [tools, prompts, resources, era, openings]);
+}
+
+function Palette() {
+  const all = useFindable();
+  const [wanted, setWanted] = useState("");
+  const [chosen, setChosen] = useState(0);
+  const words = wanted.toLowerCase().split(/\s+/);
+  const found = all.filter(({ kind, text }) => words.every((word) => `${kind} ${text}`.toLowerCase().includes(word)));
+  const run = (one: Found | undefined): void => {
+    if (!one) return;
+    open(null);
+    one.run();
+  };
+  const press = (event: KeyboardEvent): void => {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (by !== undefined) setChosen(Math.max(0, Math.min(found.length - 1, chosen + by)));
+    else if (event.key === "Enter") run(found[chosen]);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <div className="palette" onKeyDown={press}>
+      <input
+        autoFocus
+        value={wanted}
+        placeholder="a page, tool, prompt or resource"
+        aria-label="Find"
+        onChange={({ target }) => {
+          setWanted(target.value);
+          setChosen(0);
+        }}
+      />
+      <List
+        label="Found"
+        items={found}
+        keyOf={(one) => one.key}
+        chosen={chosen}
+        onChoose={run}
+        row={(one) => (
+          <>
+            <span className="kind">{one.kind}</span>
+            <span className="ellipsis">{brief(one.text, 160)}</span>
+          </>
+        )}
+      />
+      {found.length === 0 && <p className="note">Nothing has this name.</p>}
+    </div>
+  );
+}
+
+const KEYS: [string, string][] = [
+  ...ENTRIES.map(({ page, title }): [string, string] => [`g ${page[0] ?? ""}`, title]),
+  ["/", "filter the list"],
+  ["j  k", "next and previous row"],
+  [`${MOD}↵`, "call, read, get, or answer"],
+  [`${MOD}.`, "cancel the running call"],
+  [`${MOD}K`, "find anything"],
+  [`${MOD}J`, "wire: closed, low, high"],
+  ["Esc", "close the innermost thing"],
+  ["?", "these keys"],
+];
+
+function Help() {
+  return (
+    <dl className="facts keys">
+      {KEYS.map(([keys, text]) => (
+        <div key={keys}>
+          <dt>
+            <kbd>{keys}</kbd>
+          </dt>
+          <dd>{text}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

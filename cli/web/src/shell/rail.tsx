@@ -1,0 +1,42 @@
+import { Hammer, KeyRound, ListChecks, MessageSquareText, Package, Server, type LucideIcon } from "lucide-react";
+import { linkTo, usePlace, type Page } from "../place";
+import { useConnection, useKnown } from "../store";
+
+interface Entry {
+  page: Page;
+  title: string;
+  icon: LucideIcon;
+}
+
+export const ENTRIES: Entry[] = [
+  { page: "server", title: "Server", icon: Server },
+  { page: "tools", title: "Tools", icon: Hammer },
+  { page: "resources", title: "Resources", icon: Package },
+  { page: "prompts", title: "Prompts", icon: MessageSquareText },
+  { page: "tasks", title: "Tasks", icon: ListChecks },
+  { page: "login", title: "Login", icon: KeyRound },
+];
+
+export function Rail() {
+  const { page } = usePlace();
+  const lists = useConnection()?.lists;
+  const tasks = useKnown((state) => state.calls.filter((call) => call.task !== null).length);
+  const canLogIn = useKnown((state) => state.target?.transport !== "stdio");
+  const counts: Partial<Record<Page, number>> = {
+    tools: lists?.tools.count ?? 0,
+    resources: (lists?.resources.count ?? 0) + (lists?.resourceTemplates.count ?? 0),
+    prompts: lists?.prompts.count ?? 0,
+    tasks,
+  };
+  return (
+    <nav className="rail" aria-label="Pages">
+      {ENTRIES.filter(({ page: one }) => one !== "login" || canLogIn).map(({ page: one, title, icon: Icon }) => (
+        <a key={one} href={linkTo(one)} className="rail-entry" aria-current={one === page ? "page" : undefined} title={title}>
+          <Icon className="icon" aria-hidden />
+          <span className="rail-title">{title}</span>
+          <span className="count">{counts[one] === undefined || counts[one] === 0 ? "" : counts[one].toLocaleString("en")}</span>
+        </a>
+      ))}
+    </nav>
+  );
+}

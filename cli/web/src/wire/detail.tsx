@@ -1,0 +1,131 @@
+// One message whole: its JSON, its HTTP headers, what it answers; and sent again, edited.
+import { ArrowRightLeft, Send, X } from "lucide-react";
+import { useEffect, useMemo, useState } from "react";
+import { CallCard } from "../call/call-card";
+import { Button, Copy, IconButton, ProblemBox } from "../parts/controls";
+import { JsonField } from "../parts/json-field";
+import { JsonView, LongText } from "../parts/text";
+import { command } from "../program";
+import type { Header, Json, JsonObject, WireRow } from "../protocol";
+import { useAction, useKnown } from "../store";
+import { brief, isObject, msOf, sizeOf, textIn, timeOf } from "../words";
+
+/** Larger messages are fetched when asked for. */
+const AT_ONCE = 200_000;
+
+interface Props {
+  row: WireRow;
+  onChoose: (id: number) => void;
+  onClose: () => void;
+}
+
+export function Detail({ row, onChoose, onClose }: Props) {
+  const [whole, setWhole] = useState(row.cut ? null : row.text);
+  const [edits, setEdits] = useState(false);
+  const { busy, problem, run } = useAction();
+  const other = useKnown((state) => state.wire.find((one) => (row.answers === null ? one.answers === row.id : one.id === row.answers))?.id ?? null);
+  const fetchWhole = async (): Promise<string> => {
+    const { text } = await command("body", { row: row.id });
+    setWhole(text);
+    return text;
+  };
+  const fetchNow = row.cut && row.bytes <= AT_ONCE;
+  useEffect(() => {
+    if (fetchNow) run(() => command("body", { row: row.id }).then(({ text }) => setWhole(text)));
+  }, [fetchNow, row.id, run]);
+  const parsed = useMemo(() => parse(whole), [whole]);
+  const request = row.direction === "sent" && row.kind === "request" && row.era !== null ? asRequest(parsed) : null;
+  return (
+    <aside className="wire-detail" aria-label="Message">
+      <header className="call-head">
+        <strong className="mono">{brief(row.method ?? row.kind, 80)}</strong>
+        <span className="figures">
+          <span>{row.direction}</span>
+          <span>{timeOf(row.at)}</span>
+          {row.ms !== null && <span>{msOf(row.ms)}</span>}
+          <span>{sizeOf(row.bytes)}</span>
+        </span>
+        <span className="grow" />
+        {other !== null && (
+          <IconButton icon={ArrowRightLeft} label={row.answers === null ? "To its response" : "To its request"} onClick={() => onChoose(other)} />
+        )}
+        {request && <IconButton icon={Send} label="Send again, edited" aria-pressed={edits} onClick={() => setEdits(!edits)} />}
+        <Copy text={whole ?? fetchWhole} label="Copy this message" />
+        <IconButton icon={X} label="Close" onClick={onClose} />
+      </header>
+      <div className="wire-detail-body">
+        {problem && <ProblemBox problem={problem} />}
+        {edits && request && row.era && <Again era={row.era} request={request} />}
+        {row.http && (
+          <>
+            <p className="mono url">{brief(row.text, 2000)}</p>
+            {row.http.error !== null && <p className="field-errors">{brief(row.http.error, 1000)}</p>}
+            <Headers title="Request" headers={row.http.requestHeaders} />
+            <Headers title="Response" headers={row.http.responseHeaders} />
+          </>
+        )}
+        {!row.http && whole === null && !fetchNow && (
+          <p className="note-line">
+            <span>The first 2 KB of {sizeOf(row.bytes)}</span>
+            <Button disabled={busy} onClick={() => run(fetchWhole)}>
+              Show all
+            </Button>
+          </p>
+        )}
+        {!row.http && (parsed === undefined ? <LongText text={whole ?? row.text} label="Message" /> : <JsonView value={parsed} label="Message" />)}
+      </div>
+    </aside>
+  );
+}
+
+function parse(text: string | null): Json | undefined {
+  try {
+    return text === null ? undefined : (JSON.parse(text) as Json);
+  } catch {
+    return undefined;
+  }
+}
+
+function asRequest(message: Json | undefined): JsonObject | null {
+  if (!isObject(message) || typeof message.method !== "string") return null;
+  return { method: message.method, ...(isObject(message.params) ? { params: message.params } : {}) };
+}
+
+function Headers({ title, headers }: { title: string; headers: Header[] }) {
+  if (headers.length === 0) return null;
+  return (
+    <>
+      <h4>{title}</h4>
+      <dl className="facts headers">
+        {headers.map(([name, value], at) => (
+          <div key={at}>
+            <dt>{brief(name)}</dt>
+            <dd>{brief(value, 4000)}</dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  );
+}
+
+function Again({ era, request }: { era: NonNullable<WireRow["era"]>; request: JsonObject }) {
+  const [value, setValue] = useState<JsonObject | null>(request);
+  const [sent, setSent] = useState<number | null>(null);
+  const { busy, problem, run } = useAction();
+  const call = useKnown((state) => state.calls.find((one) => one.id === sent) ?? null);
+  const method = textIn(value, "method");
+  const send = async (): Promise<void> => {
+    const params = isObject(value?.params) ? { params: value.params } : {};
+    setSent((await command("send", { era, method: method ?? "", ...params })).call);
+  };
+  return (
+    <section className="again" aria-label="Send again, edited">
+      <JsonField label="Request" value={request} onChange={setValue} />
+      <Button kind="main" icon={Send} disabled={busy || method === null} onClick={() => run(send)}>
+        Send
+      </Button>
+      {problem && <ProblemBox problem={problem} />}
+      {call && <CallCard call={call} open />}
+    </section>
+  );
+}

@@ -1,0 +1,211 @@
+// The strip under everything: each message in a line.
+import { ChevronDown, ChevronUp, Download, Pause, Play, Search } from "lucide-react";
+import { useDeferredValue, useMemo, useRef, useState } from "react";
+import { MOD, useKey } from "../keys";
+import { Button, IconButton, ProblemBox } from "../parts/controls";
+import { List } from "../parts/list";
+import { command } from "../program";
+import type { Era, WireRow } from "../protocol";
+import { fetchOlderRows, useAction, useKnown, useRevision } from "../store";
+import { brief, isObject, msOf, save, sizeOf, timeOf } from "../words";
+import { aligned } from "./align";
+import { Detail } from "./detail";
+
+const HEIGHTS = ["closed", "third", "tall"] as const;
+type Shown = Era | "both" | "aligned";
+
+export function Wire() {
+  const [height, setHeight] = useState<(typeof HEIGHTS)[number]>("third");
+  const [filter, setFilter] = useState("");
+  const [shown, setShown] = useState<Shown>("both");
+  const [paused, setPaused] = useState<WireRow[] | null>(null);
+  const [chosen, setChosen] = useState<number | null>(null);
+  const live = useKnown((state) => state.wire);
+  const hasMore = useKnown((state) => state.wireHasMore);
+  const input = useRef<HTMLInputElement>(null);
+  const { busy, problem, run } = useAction();
+  const all = paused ?? live;
+  const wanted = useDeferredValue(filter.toLowerCase());
+  const rows = useMemo(() => all.filter((row) => fits(row, shown, wanted)), [all, shown, wanted]);
+  const eras = useMemo(() => new Set(all.map((row) => row.era)), [all]);
+  const [legacy, modern] = [useRevision("legacy"), useRevision("modern")];
+  const years = { legacy: legacy.slice(0, 4), modern: modern.slice(0, 4) };
+  const labels: Record<Shown, string> = { both: "both eras", legacy, modern, aligned: "side by side" };
+  const open = chosen === null ? null : (all.find((row) => row.id === chosen) ?? null);
+  const cycle = (): void => setHeight(HEIGHTS[(HEIGHTS.indexOf(height) + 1) % HEIGHTS.length] ?? "third");
+  useKey("mod+j", () => cycle());
+  useKey("escape", () => {
+    if (chosen !== null) setChosen(null);
+    return chosen !== null;
+  });
+  const exported = async (): Promise<void> => {
+    const { text, name } = await command("export", {});
+    save(name, [text], "application/octet-stream");
+  };
+  return (
+    <section className="wire" data-height={height} data-open={open !== null} aria-label="Wire">
+      <header className="bar wire-bar">
+        <button type="button" className="wire-title" aria-expanded={height !== "closed"} title={`${MOD}J`} onClick={cycle}>
+          {height === "tall" ? <ChevronDown className="icon" aria-hidden /> : <ChevronUp className="icon" aria-hidden />}
+          Wire
+          <span className="count">{all.length.toLocaleString("en")}</span>
+        </button>
+        {height !== "closed" && (
+          <>
+            <label className="search">
+              <Search className="icon" aria-hidden />
+              <input
+                ref={input}
+                value={filter}
+                placeholder="method, id, text"
+                aria-label="Filter the wire"
+                onChange={({ target }) => setFilter(target.value)}
+              />
+            </label>
+            {eras.has("legacy") && eras.has("modern") && (
+              <select aria-label="Eras" value={shown} onChange={({ target }) => setShown(target.value as Shown)}>
+                {Object.entries(labels).map(([value, text]) => (
+                  <option key={value} value={value}>
+                    {text}
+                  </option>
+                ))}
+              </select>
+            )}
+            <IconButton
+              icon={paused ? Play : Pause}
+              label={paused ? "Follow again" : "Pause"}
+              aria-pressed={paused !== null}
+              onClick={() => setPaused(paused ? null : live)}
+            />
+            {hasMore && !paused && (
+              <Button kind="quiet" disabled={busy} onClick={() => run(fetchOlderRows)}>
+                Older
+              </Button>
+            )}
+            <IconButton icon={Download} label="Save all as lines of JSON" disabled={busy} onClick={() => run(exported)} />
+          </>
+        )}
+      </header>
+      {problem && <ProblemBox problem={problem} />}
+      {height !== "closed" && (
+        <div className="wire-body">
+          {shown === "aligned" ? (
+            <Aligned rows={rows} chosen={chosen} onChoose={setChosen} />
+          ) : (
+            <List
+              label="Messages"
+              className="wire-list"
+              items={rows}
+              keyOf={(row) => row.id}
+              chosen={chosen === null ? -1 : rows.findIndex((row) => row.id === chosen)}
+              onChoose={(row) => setChosen(row.id)}
+              row={(row) => <Row row={row} years={eras.size > 1 ? years : null} />}
+              follow={paused === null}
+            />
+          )}
+          {open && <Detail key={open.id} row={open} onChoose={setChosen} onClose={() => setChosen(null)} />}
+        </div>
+      )}
+    </section>
+  );
+}
+
+function fits(row: WireRow, shown: Shown, wanted: string): boolean {
+  if ((shown === "legacy" || shown === "modern") && row.era !== null && row.era !== shown) return false;
+  if (wanted === "") return true;
+  const id = row.rpcId === null ? "" : `#${row.rpcId}`;
+  return [row.method, row.about, id, row.text].some((text) => text?.toLowerCase().includes(wanted));
+}
+
+/** The year of a revision tells the eras apart. */
+type Years = Record<Era, string>;
+
+function Row({ row, years }: { row: WireRow; years: Years | null }) {
+  return (
+    <>
+      <span className="time">{timeOf(row.at)}</span>
+      {years && <span className="era">{row.era === null ? "" : years[row.era]}</span>}
+      <Name row={row} />
+      <span className="preview">{previewOf(row)}</span>
+      <span className="ms">{row.ms !== null && msOf(row.ms)}</span>
+      <span className="bytes">{sizeOf(row.bytes)}</span>
+    </>
+  );
+}
+
+function Name({ row }: { row: WireRow }) {
+  const isBad = row.kind === "error" || (row.http !== null && (row.http.error !== null || (row.http.status ?? 0) >= 400));
+  return (
+    <>
+      <span className={`arrow ${row.direction}`} title={row.direction}>
+        {row.direction === "sent" ? "→" : "←"}
+      </span>
+      <span className={`method ${row.kind}`} data-bad={isBad}>
+        {row.kind === "result" || row.kind === "error" ? `${row.kind} ` : ""}
+        <b>{brief(row.method ?? "", 80)}</b>
+        {row.http && <i>{row.http.status ?? "…"}</i>}
+        {row.about !== null && <span className="about">{brief(row.about, 120)}</span>}
+        {row.rpcId !== null && <span className="rpc-id">#{brief(String(row.rpcId), 40)}</span>}
+      </span>
+    </>
+  );
+}
+
+const previews = new WeakMap<WireRow, string>();
+
+/** The part of a message that differs from others of its kind. */
+function previewOf(row: WireRow): string {
+  let preview = previews.get(row);
+  if (preview === undefined) {
+    preview = brief(row.kind === "http" ? row.text : inner(row.text), 240);
+    previews.set(row, preview);
+  }
+  return preview;
+}
+
+function inner(text: string): string {
+  try {
+    const message: unknown = JSON.parse(text);
+    const { params, result, error } = message as { params?: unknown; result?: unknown; error?: unknown };
+    const value = params ?? result ?? error;
+    const bare = isObject(value as never) ? { ...(value as object), _meta: undefined } : value;
+    return bare === undefined ? "" : JSON.stringify(bare);
+  } catch {
+    return /"(?:params|result|error)":(.*)/s.exec(text)?.[1] ?? text;
+  }
+}
+
+function Aligned({ rows, chosen, onChoose }: { rows: WireRow[]; chosen: number | null; onChoose: (id: number) => void }) {
+  const pairs = useMemo(() => aligned(rows), [rows]);
+  const cell = (row: WireRow | null) => (
+    <span
+      className="cell"
+      data-chosen={row !== null && row.id === chosen}
+      onClick={(event) => {
+        if (!row) return;
+        event.stopPropagation();
+        onChoose(row.id);
+      }}
+    >
+      {row && <Name row={row} />}
+      {row && <span className="preview">{previewOf(row)}</span>}
+    </span>
+  );
+  return (
+    <List
+      label="Messages of both eras"
+      className="wire-list aligned"
+      items={pairs}
+      keyOf={(pair) => pair.key}
+      chosen={pairs.findIndex((pair) => chosen !== null && (pair.legacy?.id === chosen || pair.modern?.id === chosen))}
+      onChoose={(pair) => onChoose(pair.legacy?.id ?? pair.modern?.id ?? 0)}
+      row={(pair) => (
+        <>
+          {cell(pair.legacy)}
+          {cell(pair.modern)}
+        </>
+      )}
+      follow
+    />
+  );
+}
