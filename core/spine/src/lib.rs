@@ -64,7 +64,7 @@ pub mod wire_log {
     //! environment variable `TRUNKLINE_WIRE_LOG`, without a change of the program.
 
     #[cfg(feature = "tokio")]
-    pub use crate::transport::observer::{AlreadyObserved, observe, record_in};
+    pub use crate::transport::observer::{AlreadyConnected, observe, record_in};
     pub use crate::wire_record::*;
 }
 mod wire_record;

@@ -25,6 +25,12 @@ use tracing::Span;
 pub struct ClientId(pub(super) u64);
 
 impl ClientId {
+    /// The number, as observers of the wire get it.
+    #[doc(hidden)]
+    pub const fn number(self) -> u64 {
+        self.0
+    }
+
     /// Allocates the next id.
     pub(super) fn next() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
