@@ -38,7 +38,10 @@ impl Connection {
         let began = Instant::now();
         let person = Arc::new(Person::new(more.answer)?);
         let options = options(flags, &server, more.asked)?.with_listen(more.listen).with_lazy(more.lazy);
-        let options = person::in_options(&person, options);
+        let options = match more.host {
+            Some(host) => host(options),
+            None => person::in_options(&person, options),
+        };
         let target = server.target.clone();
         let opened = match more.events {
             Some(events) => Client::connect_with(target, options, events).await,
@@ -48,6 +51,11 @@ impl Connection {
             Ok(client) => Ok(Self { client, server, took: began.elapsed(), person }),
             Err(error) => Err(not_open(error, &server, flags)),
         }
+    }
+
+    /// Opens a connection that was to wait for its first request.
+    pub(crate) async fn opened(&self, flags: &ConnectionFlags) -> Result<(), Failure> {
+        self.client.opened().await.map_err(|error| not_open(error, &self.server, flags))
     }
 
     /// The failure of a request, with what was tried.
@@ -84,23 +92,48 @@ pub(crate) struct Options {
     pub(crate) asked: Asked,
     /// Connect with the first request.
     pub(crate) lazy: bool,
+    /// Sets what answers the server's questions; by default, that is the person at the terminal.
+    pub(crate) host: Option<Host>,
 }
+
+pub(crate) type Host = Box<dyn FnOnce(ClientOptions) -> ClientOptions + Send>;
 
 impl Default for Options {
     fn default() -> Self {
-        Self { listen: false, answer: None, events: None, asked: Asked::AtTerminal, lazy: false }
+        Self { listen: false, answer: None, events: None, asked: Asked::AtTerminal, lazy: false, host: None }
     }
 }
 
-/// A receiver of notifications.
-pub(crate) struct Events(pub(crate) Box<Receive>);
+/// A receiver of notifications, and of the end of the connection.
+pub(crate) struct Events {
+    notified: Box<Receive>,
+    closed: Option<Box<Closed>>,
+}
 
 /// Gets the method and the parameters of a notification.
 type Receive = dyn Fn(&str, Option<&RawJson>) + Send + Sync;
+/// Gets why the connection has ended; `None` if this side ended it.
+type Closed = dyn Fn(Option<&ClientError>) + Send + Sync;
+
+impl Events {
+    pub(crate) fn new(notified: impl Fn(&str, Option<&RawJson>) + Send + Sync + 'static) -> Self {
+        Self { notified: Box::new(notified), closed: None }
+    }
+
+    pub(crate) fn with_closed(self, closed: impl Fn(Option<&ClientError>) + Send + Sync + 'static) -> Self {
+        Self { closed: Some(Box::new(closed)), ..self }
+    }
+}
 
 impl ClientEvents for Events {
     fn notification(&self, method: &str, params: Option<&RawJson>) {
-        (self.0)(method, params);
+        (self.notified)(method, params);
+    }
+
+    fn closed(&self, error: Option<&ClientError>) {
+        if let Some(closed) = &self.closed {
+            closed(error);
+        }
     }
 }
 

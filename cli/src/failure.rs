@@ -1,9 +1,10 @@
 //! Failures: the problem, what was tried, and what to do.
 
 use crate::exit::Exit;
+use serde::Serialize;
 use serde_json::{Value, json};
 use trunkline::{
-    ClientError,
+    ClientError, RpcError,
     client::ErrorKind,
     printable,
     protocol::model::{ConnectionFailure, FailureReason},
@@ -19,8 +20,31 @@ pub(crate) struct Failure {
     tried: Vec<String>,
     hint: Option<String>,
     target: Option<String>,
-    /// Further lines, such as the last ones of the server's standard error.
-    causes: Vec<String>,
+    /// What the server has said.
+    server: Option<Box<ServerWords>>,
+}
+
+/// What a server has said about a failure; the message has it as well.
+#[derive(Debug)]
+struct ServerWords {
+    /// Its error.
+    rpc: Option<RpcError>,
+    /// The last lines of its standard error.
+    stderr: Vec<String>,
+}
+
+/// A failure as the page of `inspect` shows it, in parts.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Problem {
+    #[serde(skip)]
+    pub(crate) exit: Exit,
+    pub(crate) code: String,
+    what: String,
+    #[serde(rename = "where")]
+    tried: Option<String>,
+    hint: Option<String>,
+    lines: Vec<String>,
+    rpc: Option<Box<RpcError>>,
 }
 
 impl Failure {
@@ -32,7 +56,7 @@ impl Failure {
             tried: Vec::new(),
             hint: None,
             target: None,
-            causes: Vec::new(),
+            server: None,
         }
     }
 
@@ -77,12 +101,16 @@ impl Failure {
     pub(crate) fn lines(&self) -> Vec<(&'static str, String)> {
         let line = |text: &str| printable(text).trim_end().replace('\n', "\n         ");
         let mut lines = vec![("error: ", line(&self.message))];
-        lines.extend(self.causes.iter().map(|cause| ("         ", line(cause))));
         if !self.tried.is_empty() {
             lines.push(("  tried: ", line(&self.tried.join(", "))));
         }
         lines.extend(self.hint.iter().map(|hint| ("  do:    ", line(hint))));
         lines
+    }
+
+    /// The last lines of the server's standard error.
+    fn stderr(&self) -> &[String] {
+        self.server.as_ref().map_or(&[], |server| &server.stderr)
     }
 
     pub(crate) fn to_json(&self) -> Value {
@@ -92,8 +120,45 @@ impl Failure {
             "message": self.message,
             "hint": self.hint,
             "target": self.target,
-            "causes": self.causes,
+            "causes": self.stderr(),
         }})
+    }
+}
+
+impl From<&Failure> for Problem {
+    fn from(failure: &Failure) -> Self {
+        let Failure { exit, code, message, tried, hint, server, .. } = failure;
+        let rpc = server.as_ref().and_then(|server| server.rpc.clone());
+        let what = match failure.stderr().is_empty() {
+            true => message.as_str(),
+            // They are lines of their own there.
+            false => message.split(STDERR_LINES).next().unwrap_or(message),
+        };
+        Self {
+            exit: *exit,
+            code: code.clone(),
+            what: shortened(what),
+            tried: (!tried.is_empty()).then(|| shortened(&tried.join(", "))),
+            hint: hint.clone(),
+            lines: failure.stderr().iter().map(|line| shortened(line)).collect(),
+            rpc: rpc.map(|RpcError { code, message, data }| {
+                let data = data.filter(|data| data.to_string().len() <= MAX_PROBLEM_BYTES);
+                Box::new(RpcError { code, message: shortened(&message), data })
+            }),
+        }
+    }
+}
+
+/// What the library writes before the last lines of a server's standard error.
+const STDERR_LINES: &str = "; its last stderr lines:";
+/// Maximum size of one text of a problem: some are of the server.
+const MAX_PROBLEM_BYTES: usize = 10_000;
+
+fn shortened(text: &str) -> String {
+    let printed = printable(text);
+    match printed.char_indices().find(|(index, _)| *index >= MAX_PROBLEM_BYTES) {
+        Some((end, _)) => format!("{} …", &printed[..end]),
+        None => printed,
     }
 }
 
@@ -103,7 +168,12 @@ impl From<ClientError> for Failure {
         let reason = connection.as_ref().and_then(|connection| connection.reason);
         let exit = exit_of(&error, reason.as_ref());
         let code = reason.as_ref().map_or_else(|| error.kind().as_str(), |reason| reason.as_str());
-        let failure = Self::new(exit, code, in_flags(error.to_string()));
+        let mut failure = Self::new(exit, code, in_flags(error.to_string()));
+        let stderr = connection.as_ref().and_then(|connection| connection.stderr.clone()).unwrap_or_default();
+        let rpc = error.rpc().cloned();
+        if rpc.is_some() || !stderr.is_empty() {
+            failure.server = Some(Box::new(ServerWords { rpc, stderr }));
+        }
         match hint_of(&error, connection.as_ref()) {
             Some(hint) => failure.hint(hint),
             None => failure,

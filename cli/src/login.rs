@@ -125,6 +125,9 @@ impl LoginFlags {
 
     /// How the person gets to the page of the login.
     fn handler(&self, asked: Asked) -> LoginHandler {
+        if let Some(opener) = &self.opener {
+            return opener.0.clone().into();
+        }
         let is_asked = asked != Asked::AtTerminal || person::is_present();
         if asked != Asked::Nobody && (self.no_browser || (self.device_code && is_asked)) {
             let shown = |page: LoginPage| {

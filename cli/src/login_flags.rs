@@ -1,8 +1,8 @@
 //! The flags for a login.
 
 use clap::{Args, ValueEnum, builder::FalseyValueParser};
-use std::time::Duration;
-use trunkline::auth::AuthObserver;
+use std::{fmt, time::Duration};
+use trunkline::auth::{AuthObserver, UrlOpener};
 
 pub(crate) const HEADING: &str = "Login at the server";
 
@@ -85,6 +85,19 @@ pub(crate) struct LoginFlags {
     /// Gets the steps of the login.
     #[arg(skip)]
     pub(crate) trace: Option<AuthObserver>,
+    /// Shows the page of the login.
+    #[arg(skip)]
+    pub(crate) opener: Option<Opener>,
+}
+
+/// Shows the page of a login, in the place of the browser or the terminal.
+#[derive(Clone)]
+pub(crate) struct Opener(pub(crate) UrlOpener);
+
+impl fmt::Debug for Opener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Opener")
+    }
 }
 
 /// How to get an access token.

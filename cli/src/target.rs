@@ -15,6 +15,7 @@ use trunkline::{
 };
 
 /// A server to connect to.
+#[derive(Clone)]
 pub(crate) struct Server {
     /// How the person named it, for messages.
     pub(crate) label: String,

@@ -145,8 +145,13 @@ KINDS = [
     Kind(
         "trunkline-cli-*.crate",
         from_tar,
-        ["Cargo.toml", "Cargo.lock", "README.md", "src/main.rs", "src/bin/trunkline-cli.rs", *LICENSES],
-        ["Cargo.toml.orig", ".cargo_vcs_info.json", "src/*", "tests/*", "examples/*"],
+        [
+            *["Cargo.toml", "Cargo.lock", "README.md", "build.rs", "src/main.rs", "src/bin/trunkline-cli.rs"],
+            # The page of `inspect`, so that the crate needs no Node.js.
+            "web/dist/index.html.gz",
+            *LICENSES,
+        ],
+        ["Cargo.toml.orig", ".cargo_vcs_info.json", "src/*", "tests/*", "examples/*", "schemas/*", "web/dist/*.gz"],
         "Cargo.toml",
         CRATE,
     ),

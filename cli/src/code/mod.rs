@@ -7,8 +7,9 @@ mod programs;
 mod shell;
 
 pub(crate) use call::Form;
+pub(crate) use shell::quoted;
 
-use crate::{connection::Connection, failure::Failure, flags::ConnectionFlags};
+use crate::{connection::Connection, failure::Failure, flags::ConnectionFlags, target::Server};
 use call::Written;
 use place::Place;
 use serde_json::{Map, Value};
@@ -28,6 +29,16 @@ pub(crate) async fn of_call(
         Form::Curl => shell::curl(&call, connection, params).await,
         language => Ok(programs::program(language, &call)),
     }
+}
+
+/// The line of a shell that calls a tool with this program.
+pub(crate) fn line(
+    server: &Server,
+    flags: &ConnectionFlags,
+    (tool, arguments): (&str, &Map<String, Value>),
+) -> Result<String, Failure> {
+    let place = Place::of(&server.target, flags)?;
+    Ok(shell::trunkline(&Written { place, tool, arguments }, &server.label))
 }
 
 #[cfg(test)]

@@ -39,11 +39,11 @@ impl Listen {
     pub(crate) async fn run(self, output: &Output) -> Result<Exit, Failure> {
         let (server, uris) = target::find(self.words, self.command, &self.connection)?;
         // Called where messages are read.
-        let log = Events(Box::new(|name, params| {
+        let log = Events::new(|name, params| {
             if name == method::LOG_MESSAGE {
                 print(&json!({"kind": "log", "message": params}));
             }
-        }));
+        });
         let options = Options { events: Some(log), ..Options::default() };
         let connection = Connection::open_with(server, &self.connection, options).await?;
         let filter = match uris.is_empty() {

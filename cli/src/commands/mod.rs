@@ -7,6 +7,7 @@ mod completions;
 mod connect;
 mod dev;
 mod discover;
+mod inspect;
 mod install;
 mod list;
 mod listen;
@@ -31,6 +32,7 @@ pub(crate) enum Command {
     // The largest ones are boxed.
     Bridge(Box<bridge::Bridge>),
     Dev(Box<dev::Dev>),
+    Inspect(Box<inspect::Inspect>),
     List(list::List),
     Call(call::Call),
     Read(read::Read),
@@ -59,6 +61,7 @@ impl Command {
     pub(crate) fn handles_signals(&self) -> bool {
         match self {
             Self::Bridge(_) | Self::Dev(_) => true,
+            Self::Inspect(inspect) => inspect.has_page(),
             Self::Call(call) => call.is_task(),
             _ => false,
         }
@@ -69,6 +72,7 @@ impl Command {
         match self {
             Self::Bridge(bridge) => bridge.run(output).await,
             Self::Dev(dev) => dev.run(output).await,
+            Self::Inspect(inspect) => inspect.run(output).await,
             Self::List(list) => list.run(output).await,
             Self::Call(call) => call.run(output).await,
             Self::Read(read) => read.run(output).await,

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use trunkline::{Params, Prompt, Resource, Server, Tool, ToolError};
 
 /// Clears the screen, sets the title, reverses the text, and more.
-const EVIL: &str = "safe\u{1b}[2J\u{1b}]0;title\u{7}\u{9b}31m\u{202e}\u{2066}\u{61c}\r\u{8}\u{7f}end";
+pub(crate) const EVIL: &str = "safe\u{1b}[2J\u{1b}]0;title\u{7}\u{9b}31m\u{202e}\u{2066}\u{61c}\r\u{8}\u{7f}end";
 
-fn hostile() -> String {
+pub(crate) fn hostile() -> String {
     let schema = json!({"type": "object", "properties": {"a\u{1b}[31m": {"type": "string", "description": EVIL}}, "required": ["a\u{1b}[31m"]});
     let server = Server::builder("evil\u{1b}[2J", "1\u{202e}")
         .instructions(EVIL)

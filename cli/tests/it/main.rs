@@ -9,6 +9,16 @@ mod calls;
 mod dev;
 mod errors;
 mod hostile;
+#[cfg(unix)]
+mod inspect;
+#[cfg(unix)]
+mod inspect_calls;
+#[cfg(unix)]
+mod inspect_ends;
+#[cfg(unix)]
+mod inspect_page;
+#[cfg(unix)]
+mod inspected;
 mod install;
 #[cfg(target_os = "linux")]
 mod keychain;

@@ -32,6 +32,12 @@ pub(crate) enum Role {
     Edited,
     /// A host that starts a bridge to a stubborn server.
     Host,
+    /// A server to inspect.
+    Inspected,
+    /// A server of 2024-11-05 only.
+    Old,
+    /// A server of 2026-07-28 only.
+    New,
 }
 
 impl Role {
@@ -41,6 +47,9 @@ impl Role {
             Self::NoKey => "no key",
             Self::Edited => "edited",
             Self::Host => "host",
+            Self::Inspected => "inspected",
+            Self::Old => "old",
+            Self::New => "new",
         }
     }
 
@@ -72,6 +81,9 @@ pub(crate) fn play() {
             std::process::exit(3);
         }
         "edited" => crate::dev::edited(),
+        "inspected" => crate::inspected::serve(),
+        "old" => crate::inspected::speak(false),
+        "new" => crate::inspected::speak(true),
         "stubborn" => {
             serve();
             // Its input has ended, but it stays.

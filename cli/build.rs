@@ -1,0 +1,40 @@
+//! Puts the built page of `inspect` into the program.
+
+use std::{
+    env,
+    error::Error,
+    fmt::Write as _,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// The files that `cargo xtask build` writes, each compressed. A checkout may have none.
+const PAGE: &str = "web/dist";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let folder = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join(PAGE);
+    // Cargo would run this each time if there were no folder.
+    fs::create_dir_all(&folder)?;
+    println!("cargo:rerun-if-changed={PAGE}");
+    println!("cargo:rerun-if-changed=build.rs");
+    let mut files = Vec::new();
+    find(&folder, &mut files)?;
+    // Two builds are equal.
+    files.sort();
+    let mut table = "&[".to_owned();
+    for file in files {
+        let name = file.strip_prefix(&folder)?.to_str().ok_or("a name is not UTF-8")?.replace('\\', "/");
+        let Some(name) = name.strip_suffix(".gz") else { continue };
+        write!(table, "({name:?}, include_bytes!({file:?})),")?;
+    }
+    fs::write(PathBuf::from(env::var("OUT_DIR")?).join("page.rs"), table + "]")?;
+    Ok(())
+}
+
+fn find(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() { find(&path, files)? } else { files.push(path) }
+    }
+    Ok(())
+}

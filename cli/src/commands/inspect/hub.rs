@@ -1,0 +1,304 @@
+//! The state that all tabs see, and the stream of its changes to each of them.
+
+use super::{
+    state::{
+        Call, CallState, CodeForm, Connection, Era, Exchange, Increment, LogMessage, ResourceSubscription, Round,
+        Target, now,
+    },
+    wire::{Row, Wire},
+};
+use bytes::Bytes;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::sync::{
+    broadcast::{self, error::RecvError},
+    mpsc, watch,
+};
+use trunkline::{
+    protocol::{RawJson, model::Root},
+    wire_log::Observed,
+};
+
+/// Changes that wait for a slow tab; with more, it gets a new snapshot.
+const MAX_WAITING: usize = 1_024;
+/// How often a quiet stream says that it is alive.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// Calls that have ended and are kept.
+const MAX_ENDED_CALLS: usize = 20;
+/// The size of all whole results that are kept, except for the last one.
+const MAX_RESULT_BYTES: usize = 128 << 20;
+const MAX_LOGS: usize = 200;
+const MAX_EXCHANGES: usize = 200;
+
+/// The state, and its streams.
+pub(super) struct Hub {
+    state: Mutex<State>,
+    lines: broadcast::Sender<Bytes>,
+    /// The number of open tabs.
+    pub(super) tabs: watch::Sender<usize>,
+}
+
+/// All that a page shows.
+pub(super) struct State {
+    sequence: u64,
+    pub(super) target: Target,
+    pub(super) connections: [Connection; 2],
+    pub(super) wire: Wire,
+    pub(super) calls: VecDeque<KeptCall>,
+    pub(super) rounds: Vec<Round>,
+    logs: VecDeque<LogMessage>,
+    pub(super) roots: Vec<Root>,
+    pub(super) subscriptions: Vec<ResourceSubscription>,
+    exchanges: VecDeque<Exchange>,
+    code_forms: Vec<CodeForm>,
+    linger: Duration,
+    /// The last call of a tool, for the line that repeats it.
+    pub(super) last_call: Option<(Era, String, Map<String, Value>)>,
+    /// Numbers calls, rounds and exchanges.
+    next: u64,
+}
+
+/// A call, and the whole of its result if that is large.
+pub(super) struct KeptCall {
+    pub(super) call: Call,
+    pub(super) whole: Option<RawJson>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Snapshot<'a> {
+    event: &'static str,
+    sequence: u64,
+    program: Program,
+    target: &'a Target,
+    connections: &'a [Connection],
+    wire: Vec<&'a Row>,
+    calls: Vec<&'a Call>,
+    rounds: &'a [Round],
+    logs: &'a VecDeque<LogMessage>,
+    roots: &'a [Root],
+    subscriptions: &'a [ResourceSubscription],
+    exchanges: &'a VecDeque<Exchange>,
+    code_forms: &'a [CodeForm],
+    linger_seconds: u64,
+}
+
+#[derive(Serialize)]
+struct Program {
+    version: &'static str,
+}
+
+impl State {
+    pub(super) fn number(&mut self) -> u64 {
+        self.next += 1;
+        self.next
+    }
+
+    pub(super) fn connection(&mut self, era: Era) -> &mut Connection {
+        &mut self.connections[era.index()]
+    }
+
+    pub(super) fn call(&mut self, id: u64) -> Option<&mut KeptCall> {
+        self.calls.iter_mut().find(|kept| kept.call.id == id)
+    }
+
+    /// The calls of an era that have not ended.
+    pub(super) fn running(&self, era: Option<Era>) -> impl Iterator<Item = &Call> {
+        let is_running = move |call: &&Call| call.state == CallState::Running && era.is_none_or(|era| era == call.era);
+        self.calls.iter().map(|kept| &kept.call).filter(is_running)
+    }
+
+    /// Drops old calls and results.
+    fn trim(&mut self) {
+        let mut ended = self.calls.iter().filter(|kept| kept.call.state != CallState::Running).count();
+        self.calls.retain(|kept| {
+            let is_old = kept.call.state != CallState::Running && ended > MAX_ENDED_CALLS;
+            ended -= usize::from(is_old);
+            !is_old
+        });
+        let mut bytes = 0;
+        for (index, kept) in self.calls.iter_mut().rev().enumerate() {
+            bytes += kept.whole.as_ref().map_or(0, |whole| whole.as_bytes().len());
+            if index > 0 && bytes > MAX_RESULT_BYTES {
+                kept.whole = None;
+            }
+        }
+    }
+
+    fn snapshot(&self) -> Bytes {
+        let snapshot = Snapshot {
+            event: "snapshot",
+            sequence: self.sequence,
+            program: Program { version: env!("CARGO_PKG_VERSION") },
+            target: &self.target,
+            connections: &self.connections,
+            wire: self.wire.last(u64::MAX).collect(),
+            calls: self.calls.iter().map(|kept| &kept.call).collect(),
+            rounds: &self.rounds,
+            logs: &self.logs,
+            roots: &self.roots,
+            subscriptions: &self.subscriptions,
+            exchanges: &self.exchanges,
+            code_forms: &self.code_forms,
+            linger_seconds: self.linger.as_secs(),
+        };
+        (serde_json::to_string(&snapshot).unwrap_or_default() + "\n").into()
+    }
+}
+
+impl Hub {
+    pub(super) fn new(target: Target, code_forms: Vec<CodeForm>, linger: Duration) -> Arc<Self> {
+        let state = State {
+            sequence: 0,
+            target,
+            connections: Era::ALL.map(Connection::new),
+            wire: Wire::default(),
+            calls: VecDeque::new(),
+            rounds: Vec::new(),
+            logs: VecDeque::new(),
+            roots: Vec::new(),
+            subscriptions: Vec::new(),
+            exchanges: VecDeque::new(),
+            code_forms,
+            linger,
+            last_call: None,
+            next: 0,
+        };
+        let (lines, _) = broadcast::channel(MAX_WAITING);
+        Arc::new(Self { state: Mutex::new(state), lines, tabs: watch::Sender::new(0) })
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells all tabs of a change; `text` is that of [`text_of`].
+    pub(super) fn tell(&self, state: &mut State, text: &str) {
+        state.sequence += 1;
+        // The members of an increment follow its number.
+        let line = format!("{{\"sequence\":{},{}\n", state.sequence, text.get(1..).unwrap_or("}"));
+        // Nobody may listen.
+        let _ = self.lines.send(line.into());
+    }
+
+    /// Changes a connection.
+    pub(super) fn connection(&self, era: Era, change: impl FnOnce(&mut Connection)) {
+        let state = &mut *self.state();
+        change(state.connection(era));
+        let text = text_of(&Increment::Connection { connection: state.connection(era) });
+        self.tell(state, &text);
+    }
+
+    /// Changes a call.
+    pub(super) fn call(&self, id: u64, change: impl FnOnce(&mut KeptCall)) {
+        let state = &mut *self.state();
+        let Some(kept) = state.call(id) else { return };
+        change(kept);
+        let text = text_of(&Increment::Call { call: &kept.call });
+        state.trim();
+        self.tell(state, &text);
+    }
+
+    pub(super) fn observed(&self, observed: &Observed<'_>) {
+        let state = &mut *self.state();
+        if let Some(row) = state.wire.add(observed) {
+            let text = text_of(&Increment::Wire { row });
+            self.tell(state, &text);
+        }
+    }
+
+    pub(super) fn log(&self, log: LogMessage) {
+        let state = &mut *self.state();
+        let text = text_of(&Increment::Log { log: &log });
+        push(&mut state.logs, log, MAX_LOGS);
+        self.tell(state, &text);
+    }
+
+    /// Adds a rung of the login ladder.
+    pub(super) fn exchange(&self, mut exchange: Exchange) {
+        let state = &mut *self.state();
+        (exchange.id, exchange.at) = (state.number(), now());
+        let text = text_of(&Increment::Exchange { exchange: &exchange });
+        push(&mut state.exchanges, exchange, MAX_EXCHANGES);
+        self.tell(state, &text);
+    }
+
+    pub(super) fn clear_ladder(&self) {
+        let state = &mut *self.state();
+        state.exchanges.clear();
+        self.tell(state, &text_of(&Increment::Ladder));
+    }
+
+    pub(super) fn end(&self, command: &str) {
+        let text = text_of(&Increment::End { command });
+        self.tell(&mut self.state(), &text);
+    }
+
+    /// Waits until something is true of the state.
+    pub(super) async fn until(&self, holds: impl Fn(&mut State) -> bool) {
+        let mut changes = self.lines.subscribe();
+        while !holds(&mut self.state()) {
+            // A missed change is as good.
+            let _ = changes.recv().await;
+        }
+    }
+
+    /// The lines for one more tab.
+    pub(super) fn open_tab(self: &Arc<Self>) -> mpsc::Receiver<Bytes> {
+        // The socket is the buffer of a slow tab.
+        let (sender, receiver) = mpsc::channel(1);
+        self.tabs.send_modify(|tabs| *tabs += 1);
+        let hub = Arc::clone(self);
+        tokio::spawn(async move {
+            tokio::select! {
+                () = hub.stream(&sender) => {}
+                () = sender.closed() => {}
+            }
+            hub.tabs.send_modify(|tabs| *tabs -= 1);
+        });
+        receiver
+    }
+
+    async fn stream(&self, tab: &mpsc::Sender<Bytes>) {
+        loop {
+            let (mut lines, snapshot) = {
+                let state = self.state();
+                (self.lines.subscribe(), state.snapshot())
+            };
+            if tab.send(snapshot).await.is_err() {
+                return;
+            }
+            loop {
+                let line = match tokio::time::timeout(KEEP_ALIVE, lines.recv()).await {
+                    Ok(Ok(line)) => line,
+                    Ok(Err(RecvError::Lagged(_))) => break,
+                    Ok(Err(RecvError::Closed)) => return,
+                    Err(_) => Bytes::from_static(b"\n"),
+                };
+                if tab.send(line).await.is_err() {
+                    return;
+                }
+            }
+            if tab.send(Bytes::from_static(b"{\"event\":\"gap\"}\n")).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// The text of an increment.
+pub(super) fn text_of(increment: &Increment<'_>) -> String {
+    serde_json::to_string(increment).unwrap_or_else(|_| "{}".to_owned())
+}
+
+fn push<T>(items: &mut VecDeque<T>, item: T, max: usize) {
+    if items.len() == max {
+        items.pop_front();
+    }
+    items.push_back(item);
+}

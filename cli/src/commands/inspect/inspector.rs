@@ -1,0 +1,338 @@
+//! The connections to the server: one in each era that it speaks.
+
+use super::{
+    hub::{Hub, text_of},
+    lists::KeptList,
+    rounds::Rounds,
+    state::{ConnectionState, Era, Exchange, Increment, ListName, ListProgress, now},
+};
+use crate::{
+    connection::{Connection, Events, Options},
+    exit::Exit,
+    failure::{Failure, Problem},
+    flags::ConnectionFlags,
+    login::Asked,
+    login_flags::Opener,
+    target::Server,
+};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Instant,
+};
+use tokio::{
+    sync::oneshot,
+    task::{AbortHandle, JoinHandle},
+};
+use trunkline::{
+    ClientOptions, RevisionChoice,
+    auth::{AuthExchange, AuthObserver},
+    protocol::{RawJson, method},
+};
+
+/// Codes of failures that say nothing about the revisions of the server.
+const NOT_ABOUT_ERAS: [&str; 7] =
+    ["authorizationRequired", "refused", "unreachable", "tls", "notStarted", "usage", "cancelled"];
+
+/// The clause of a server's refusal that says where to log in.
+const CHALLENGE: &str = "RFC 9728 section 5.1";
+
+/// A server, and all that the page does with it.
+pub(super) struct Inspector {
+    pub(super) hub: Arc<Hub>,
+    pub(super) server: Server,
+    pub(super) flags: ConnectionFlags,
+    links: Mutex<[Link; 2]>,
+    /// Over HTTP, one era is opened after the other, so that a person logs in once.
+    turn: tokio::sync::Mutex<()>,
+    pub(super) rounds: Rounds,
+    /// Stops running calls.
+    pub(super) stops: Mutex<HashMap<u64, oneshot::Sender<()>>>,
+}
+
+/// The connection of one era.
+#[derive(Default)]
+pub(super) struct Link {
+    pub(super) connection: Option<Arc<Connection>>,
+    opening: Option<AbortHandle>,
+    /// Events of an older connection have an older number.
+    pub(super) generation: u64,
+    pub(super) lists: [KeptList; 4],
+    pub(super) subscriptions: HashMap<String, AbortHandle>,
+}
+
+impl Inspector {
+    /// Without a page, the person at the terminal logs in.
+    pub(super) fn new(hub: Arc<Hub>, server: Server, mut flags: ConnectionFlags, has_page: bool) -> Arc<Self> {
+        Arc::new_cyclic(|inspector| {
+            if has_page {
+                flags.login.opener = Some(Opener(Rounds::opener(Weak::clone(inspector))));
+            }
+            let ladder = Arc::clone(&hub);
+            flags.login.trace = Some(AuthObserver::new(move |step| ladder.exchange(rung(step))));
+            Self {
+                hub,
+                server,
+                flags,
+                links: Mutex::default(),
+                turn: tokio::sync::Mutex::default(),
+                rounds: Rounds::new(inspector),
+                stops: Mutex::default(),
+            }
+        })
+    }
+
+    /// The eras whose connections are open, or are being opened.
+    pub(super) fn used(&self) -> Vec<Era> {
+        let state = self.hub.state();
+        let used = state.connections.iter().filter(|connection| is_used(connection.state));
+        used.map(|connection| connection.era).collect()
+    }
+
+    pub(super) fn links(&self) -> MutexGuard<'_, [Link; 2]> {
+        self.links.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The eras that the flags allow, the newest first.
+    pub(super) fn eras(&self) -> Result<Vec<Era>, Failure> {
+        Ok(match self.flags.revisions()? {
+            RevisionChoice::Pinned(revision) => vec![Era::of(revision.era())],
+            RevisionChoice::Legacy => vec![Era::Legacy],
+            RevisionChoice::Modern => vec![Era::Modern],
+            _ => vec![Era::Modern, Era::Legacy],
+        })
+    }
+
+    /// The open connection of an era.
+    pub(super) fn connection(&self, era: Era) -> Result<Arc<Connection>, Problem> {
+        let open = self.links()[era.index()].connection.clone();
+        if let Some(connection) = open.filter(|connection| connection.client.is_connected()) {
+            return Ok(connection);
+        }
+        let known = self.hub.state().connection(era).problem.clone();
+        Err(known.unwrap_or_else(|| {
+            let failure = Failure::new(Exit::Unreachable, "closed", "There is no connection in this era");
+            (&failure.hint("reconnect")).into()
+        }))
+    }
+
+    /// Opens the connection of an era: the first time, or again.
+    pub(super) fn open(self: &Arc<Self>, era: Era) -> JoinHandle<()> {
+        let (generation, old) = self.forget(era);
+        self.hub.connection(era, |connection| {
+            (connection.state, connection.problem) = (ConnectionState::Connecting, None);
+        });
+        let inspector = Arc::clone(self);
+        let opening = tokio::spawn(async move {
+            if let Some(old) = old {
+                old.client.close().await;
+            }
+            let began = Instant::now();
+            let opened = inspector.connect(era, generation).await;
+            inspector.rounds.end_logins(era);
+            match opened {
+                Ok(connection) => inspector.opened(era, (generation, began), connection),
+                Err(failure) => inspector.failed(era, generation, &failure),
+            }
+        });
+        self.links()[era.index()].opening = Some(opening.abort_handle());
+        opening
+    }
+
+    /// Takes the connection of an era out of use. Returns the number of the next one.
+    fn forget(&self, era: Era) -> (u64, Option<Arc<Connection>>) {
+        let (generation, old, ended) = {
+            let link = &mut self.links()[era.index()];
+            link.generation += 1;
+            if let Some(opening) = link.opening.take() {
+                opening.abort();
+            }
+            (link.generation, link.connection.take(), std::mem::take(&mut link.subscriptions))
+        };
+        self.rounds.end_logins(era);
+        ended.values().for_each(AbortHandle::abort);
+        ended.keys().for_each(|uri| self.subscription_ended(era, uri));
+        (generation, old)
+    }
+
+    /// Ends the connection of an era; `why` is what the page shows.
+    pub(super) async fn close(&self, era: Era, why: &Failure) {
+        let (_, old) = self.forget(era);
+        self.hub.connection(era, |connection| {
+            if is_used(connection.state) {
+                (connection.state, connection.problem) = (ConnectionState::Closed, Some(why.into()));
+                connection.pid = None;
+            }
+        });
+        if let Some(old) = old {
+            old.client.close().await;
+        }
+    }
+
+    /// Stops an opening that waits for a person.
+    pub(super) fn stop_opening(&self, era: Era) {
+        let is_opening = self.hub.state().connection(era).state == ConnectionState::Connecting;
+        self.forget(era);
+        if is_opening {
+            let failure = Failure::new(Exit::Login, "cancelled", "The login was cancelled").hint("reconnect");
+            self.hub.connection(era, |connection| {
+                (connection.state, connection.problem) = (ConnectionState::Failed, Some((&failure).into()));
+            });
+        }
+    }
+
+    async fn connect(self: &Arc<Self>, era: Era, generation: u64) -> Result<Arc<Connection>, Failure> {
+        let is_http = self.server.transport == "http";
+        let _turn = if is_http { Some(self.turn.lock().await) } else { None };
+        self.rounds.expect_login_of(era);
+        let options = self.options(era, generation)?;
+        let connection = Connection::open_with(self.server.clone(), &self.flags, options).await?;
+        self.hub.state().wire.belongs(connection.client.id().number(), era);
+        connection.opened(&self.flags).await?;
+        if era == Era::Modern {
+            // A pinned revision needs no probe, so that nothing is known yet.
+            let described = connection.client.described().await;
+            described.map_err(|error| connection.failure(error, "asking the server what it is"))?;
+        }
+        Ok(Arc::new(connection))
+    }
+
+    fn options(self: &Arc<Self>, era: Era, generation: u64) -> Result<Options, Failure> {
+        let choice = match (self.flags.revisions()?, era) {
+            (RevisionChoice::Pinned(revision), era) if Era::of(revision.era()) == era => {
+                RevisionChoice::Pinned(revision)
+            }
+            (_, Era::Legacy) => RevisionChoice::Legacy,
+            (_, Era::Modern) => RevisionChoice::Modern,
+        };
+        let handlers = self.rounds.handlers(era);
+        let roots = self.hub.state().roots.clone();
+        #[expect(deprecated, reason = "older revisions have it")]
+        let host =
+            move |options: ClientOptions| options.with_revision(choice).with_handlers(handlers).with_roots(Some(roots));
+        let (notified, closed) = (Arc::downgrade(self), Arc::downgrade(self));
+        let events = Events::new(move |name, params| {
+            if let Some(inspector) = notified.upgrade() {
+                inspector.notified(era, name, params);
+            }
+        });
+        let events = events.with_closed(move |error| {
+            // What this side has closed was taken out of use before.
+            if let (Some(inspector), Some(error)) = (Weak::upgrade(&closed), error) {
+                inspector.ended(era, generation, &Failure::from(error.clone()));
+            }
+        });
+        Ok(Options {
+            listen: true,
+            lazy: true,
+            events: Some(events),
+            asked: Asked::AtTerminal,
+            host: Some(Box::new(host)),
+            ..Options::default()
+        })
+    }
+
+    fn opened(self: &Arc<Self>, era: Era, (generation, began): (u64, Instant), connection: Arc<Connection>) {
+        {
+            let link = &mut self.links()[era.index()];
+            if link.generation != generation {
+                return;
+            }
+            link.opening = None;
+            link.connection = Some(Arc::clone(&connection));
+        }
+        let client = &connection.client;
+        let declared = client.server().declared().unwrap_or_default();
+        let lists: Vec<_> = ListName::ALL.into_iter().filter(|list| list.is_declared(&declared)).collect();
+        self.hub.connection(era, |shown| {
+            shown.describe(client.server());
+            (shown.state, shown.problem, shown.pid) = (ConnectionState::Open, None, client.pid());
+            (shown.opened_at, shown.took_ms) = (Some(now()), Some(began.elapsed().as_secs_f64() * 1000.0));
+            shown.openings += 1;
+            for list in ListName::ALL {
+                let state = shown.lists.of(list);
+                state.state = if lists.contains(&list) { ListProgress::Loading } else { ListProgress::Absent };
+            }
+        });
+        for list in lists {
+            let inspector = Arc::clone(self);
+            tokio::spawn(async move { inspector.changed(era, list).await });
+        }
+        if let Some(error) = client.failure() {
+            self.ended(era, generation, &Failure::from(error));
+        }
+        self.judge();
+    }
+
+    fn failed(&self, era: Era, generation: u64, failure: &Failure) {
+        if self.links()[era.index()].generation != generation {
+            return;
+        }
+        self.hub.connection(era, |connection| {
+            (connection.state, connection.problem) = (ConnectionState::Failed, Some(failure.into()));
+        });
+        self.judge();
+    }
+
+    /// A connection that was open has ended.
+    fn ended(&self, era: Era, generation: u64, failure: &Failure) {
+        {
+            let link = &mut self.links()[era.index()];
+            if link.generation != generation || link.connection.is_none() {
+                return;
+            }
+            link.connection = None;
+        }
+        self.hub.connection(era, |connection| {
+            (connection.state, connection.problem) = (ConnectionState::Closed, Some(failure.into()));
+            connection.pid = None;
+        });
+    }
+
+    /// A server that works in one era, and refuses the other one, does not speak that.
+    fn judge(&self) {
+        let state = &mut *self.hub.state();
+        if !state.connections.iter().any(|connection| connection.openings > 0) {
+            return;
+        }
+        for era in Era::ALL {
+            let connection = state.connection(era);
+            let is_about_eras =
+                connection.problem.as_ref().is_some_and(|problem| !NOT_ABOUT_ERAS.contains(&&*problem.code));
+            if connection.state == ConnectionState::Failed && connection.openings == 0 && is_about_eras {
+                connection.state = ConnectionState::Unsupported;
+                let text = text_of(&Increment::Connection { connection });
+                self.hub.tell(state, &text);
+            }
+        }
+    }
+
+    /// A notification arrived. Called where messages are read.
+    fn notified(self: &Arc<Self>, era: Era, name: &str, params: Option<&RawJson>) {
+        let lists: &[ListName] = match name {
+            method::LOG_MESSAGE => return self.logged(era, params),
+            method::TOOLS_LIST_CHANGED => &[ListName::Tools],
+            method::RESOURCES_LIST_CHANGED => &[ListName::Resources, ListName::ResourceTemplates],
+            method::PROMPTS_LIST_CHANGED => &[ListName::Prompts],
+            _ => return,
+        };
+        for list in lists {
+            let inspector = Arc::clone(self);
+            tokio::spawn(async move { inspector.changed(era, *list).await });
+        }
+    }
+}
+
+fn is_used(state: ConnectionState) -> bool {
+    matches!(state, ConnectionState::Open | ConnectionState::Connecting)
+}
+
+/// A step of a login, as a rung of the ladder.
+fn rung(step: AuthExchange) -> Exchange {
+    let has_error = step.members.iter().any(|member| member.starts_with("error"));
+    // A login begins with this refusal.
+    let is_challenge = step.status == Some(401) && step.clause == CHALLENGE;
+    let pass = is_challenge || (!has_error && step.status.is_none_or(|status| status < 400));
+    let AuthExchange { method, url, status, members, clause, .. } = step;
+    Exchange { id: 0, at: now(), method, url, status, members, clause, pass }
+}

@@ -1,0 +1,82 @@
+//! Command lines to copy: what repeats the last call, opens the page again, or reaches it.
+
+use super::{
+    inspector::Inspector,
+    state::{ConnectionState, Era},
+};
+use crate::code;
+use std::env;
+
+/// The command line of this program. Values of headers may be secrets, and are left out.
+pub(super) fn of_this_program() -> String {
+    of_words(env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()))
+}
+
+fn of_words(words: impl Iterator<Item = String>) -> String {
+    let (mut line, mut is_header) = ("trunkline".to_owned(), false);
+    for word in words {
+        let word = match (is_header, word.strip_prefix("--header=")) {
+            (true, _) => masked(&word),
+            (false, Some(header)) => format!("--header={}", masked(header)),
+            (false, None) => word,
+        };
+        is_header = word == "--header";
+        line += " ";
+        line += &code::quoted(&word);
+    }
+    line
+}
+
+fn masked(header: &str) -> String {
+    match header.split_once(':') {
+        // Placeholders are no secrets.
+        Some((name, value)) if !value.trim().starts_with("${") => format!("{name}: …"),
+        _ => header.to_owned(),
+    }
+}
+
+/// The command that repeats the last call of a tool.
+pub(super) fn of_last_call(inspector: &Inspector) -> Option<String> {
+    let (era, tool, arguments) = inspector.hub.state().last_call.clone()?;
+    let line = code::line(&inspector.server, &inspector.flags, (&tool, &arguments)).ok()?;
+    let has_both = inspector.hub.state().connection(Era::Modern).state == ConnectionState::Open;
+    Some(match era {
+        Era::Legacy if has_both => line.replacen("trunkline call", "trunkline call --era legacy", 1),
+        _ => line,
+    })
+}
+
+/// The command that brings the port to the machine of a person who is logged in from there.
+pub(super) fn forward(port: u16) -> Option<String> {
+    let connection = env::var("SSH_CONNECTION").ok()?;
+    let user = env::var("USER").map(|user| format!("{user}@")).unwrap_or_default();
+    ssh(&connection, &user, port)
+}
+
+fn ssh(connection: &str, user: &str, port: u16) -> Option<String> {
+    let mut words = connection.split_whitespace().skip(2);
+    let (host, ssh_port) = (words.next()?, words.next()?);
+    let ssh_port = if ssh_port == "22" { String::new() } else { format!("-p {ssh_port} ") };
+    Some(format!("ssh -L {port}:127.0.0.1:{port} {ssh_port}{user}{host}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_is_quoted_and_has_no_secrets() {
+        let line = |words: &[&str]| of_words(words.iter().map(|word| (*word).to_owned()));
+        assert_eq!(line(&["inspect", "--", "sh", "-c", "a 'b'"]), r"trunkline inspect -- sh -c 'a '\''b'\'''");
+        let secret = line(&["inspect", "--header", "X-Key: s3cret", "--header=Y: s3cret", "--header", "Z: ${Z}", "u"]);
+        assert_eq!(secret, "trunkline inspect --header 'X-Key: …' '--header=Y: …' --header 'Z: ${Z}' u");
+    }
+
+    #[test]
+    fn a_port_is_forwarded_from_the_machine_that_was_logged_in_to() {
+        let line = |connection| ssh(connection, "ada@", 4000);
+        assert_eq!(line("1.2.3.4 5 6.7.8.9 22").unwrap(), "ssh -L 4000:127.0.0.1:4000 ada@6.7.8.9");
+        assert_eq!(line("1.2.3.4 5 6.7.8.9 2222").unwrap(), "ssh -L 4000:127.0.0.1:4000 -p 2222 ada@6.7.8.9");
+        assert_eq!(line(""), None);
+    }
+}

@@ -1,0 +1,262 @@
+//! The messages and HTTP exchanges that the library observes, as rows.
+
+use super::state::{Era, beginning, now};
+use bytes::Bytes;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use std::collections::{HashMap, VecDeque};
+use trunkline::{
+    Revision,
+    protocol::{
+        RawJson, RequestId,
+        envelope::{Frame, FrameBounds, Message},
+        method::{MessageKind, Method, Sender},
+    },
+    wire_log::{Direction, HttpExchange, MessageInfo, Observed, Side},
+};
+
+/// Older rows are dropped.
+const MAX_ROWS: usize = 10_000;
+/// The same for the size of their messages.
+const MAX_BYTES: usize = 64 << 20;
+/// The part of a message that a row has.
+const MAX_TEXT: usize = 2_048;
+/// Maximum length of a name or URI in a row.
+const MAX_NAME: usize = 500;
+/// Rows of a snapshot, and of one fetch of older ones.
+pub(super) const MAX_SHOWN: usize = 500;
+
+/// A message, or an HTTP exchange.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Row {
+    pub(super) id: u64,
+    at: f64,
+    pub(super) era: Option<Era>,
+    direction: &'static str,
+    kind: &'static str,
+    method: Option<String>,
+    rpc_id: Option<RawJson>,
+    about: Option<String>,
+    answers: Option<u64>,
+    ms: Option<f64>,
+    bytes: usize,
+    text: String,
+    cut: bool,
+    http: Option<Http>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Http {
+    status: Option<u16>,
+    request_headers: Vec<(String, String)>,
+    response_headers: Vec<(String, String)>,
+    error: Option<String>,
+}
+
+/// A row, and the whole text of its message.
+struct Kept {
+    row: Row,
+    whole: Bytes,
+}
+
+/// A request that waits for its response: its client, whether it was sent, and its id.
+type Waiting = (Option<u64>, bool, RequestId);
+
+/// The last rows.
+#[derive(Default)]
+pub(super) struct Wire {
+    rows: VecDeque<Kept>,
+    bytes: usize,
+    next: u64,
+    /// The rows and times of requests without a response.
+    waiting: HashMap<Waiting, (u64, f64)>,
+    /// The eras of the clients, by their numbers.
+    eras: HashMap<u64, Era>,
+}
+
+/// The parts of a message that a row shows.
+#[derive(Default)]
+struct Read {
+    kind: &'static str,
+    method: Option<String>,
+    id: Option<RequestId>,
+    params: Option<RawJson>,
+}
+
+impl Wire {
+    /// Names the era of a client.
+    pub(super) fn belongs(&mut self, client: u64, era: Era) {
+        self.eras.insert(client, era);
+    }
+
+    /// Adds what the library has observed. `None` for what is no exchange of a client.
+    pub(super) fn add(&mut self, observed: &Observed<'_>) -> Option<&Row> {
+        let kept = match observed {
+            Observed::Message(info, text) => self.message(info, text),
+            Observed::Http(exchange) if exchange.side == Side::Client => self.exchange(exchange),
+            _ => return None,
+        };
+        self.bytes += kept.whole.len();
+        self.rows.push_back(kept);
+        while self.rows.len() > MAX_ROWS || (self.bytes > MAX_BYTES && self.rows.len() > 1) {
+            self.drop_oldest();
+        }
+        self.rows.back().map(|kept| &kept.row)
+    }
+
+    fn drop_oldest(&mut self) {
+        if let Some(oldest) = self.rows.pop_front() {
+            self.bytes -= oldest.whole.len();
+            if oldest.row.kind == "request" {
+                // Its response would answer a row that nobody has.
+                self.waiting.retain(|_, (row, _)| *row != oldest.row.id);
+            }
+        }
+    }
+
+    fn message(&mut self, info: &MessageInfo<'_>, text: &[u8]) -> Kept {
+        let (whole, at, is_sent) = (Bytes::copy_from_slice(text), now(), info.direction == Direction::Sent);
+        let read = read(&whole, info.method);
+        let id = self.number();
+        let answered = match (&read.id, read.kind) {
+            (Some(rpc), "request") => {
+                self.waiting.insert((info.connection, is_sent, rpc.clone()), (id, at));
+                None
+            }
+            (Some(rpc), "result" | "error") => self.waiting.remove(&(info.connection, !is_sent, rpc.clone())),
+            _ => None,
+        };
+        let about = about(&read, is_sent, info.revision);
+        let text = String::from_utf8_lossy(&whole);
+        let shown = beginning(&text, MAX_TEXT);
+        let row = Row {
+            id,
+            at,
+            era: info.connection.and_then(|client| self.eras.get(&client).copied()),
+            direction: if is_sent { "sent" } else { "received" },
+            kind: read.kind,
+            method: read.method.map(|method| short(&method)),
+            rpc_id: read.id.map(|id| id.to_raw()).filter(|id| id.as_bytes().len() <= MAX_NAME),
+            about,
+            answers: answered.map(|(row, _)| row),
+            ms: answered.map(|(_, began)| at - began),
+            bytes: whole.len(),
+            cut: shown.len() < text.len(),
+            text: shown.to_owned(),
+            http: None,
+        };
+        Kept { row, whole }
+    }
+
+    fn exchange(&mut self, exchange: &HttpExchange<'_>) -> Kept {
+        let outcome = match (exchange.status, exchange.error) {
+            (Some(status), _) => status.to_string(),
+            (None, error) => error.unwrap_or("no response").to_owned(),
+        };
+        let text = format!("{} {} {outcome}", exchange.method, exchange.url);
+        let bounded = |headers: &[(String, String)]| {
+            let short = |(name, value): &(String, String)| (short(name), beginning(value, MAX_TEXT).to_owned());
+            headers.iter().take(100).map(short).collect()
+        };
+        let shown = beginning(&text, MAX_TEXT);
+        let row = Row {
+            id: self.number(),
+            at: now(),
+            era: exchange.connection.and_then(|client| self.eras.get(&client).copied()),
+            direction: "sent",
+            kind: "http",
+            method: Some(short(exchange.method)),
+            rpc_id: None,
+            about: Some(short(exchange.url)),
+            answers: None,
+            ms: Some(exchange.duration.as_secs_f64() * 1000.0),
+            bytes: text.len(),
+            cut: shown.len() < text.len(),
+            text: shown.to_owned(),
+            http: Some(Http {
+                status: exchange.status,
+                request_headers: bounded(&exchange.request_headers),
+                response_headers: bounded(&exchange.response_headers),
+                error: exchange.error.map(|error| beginning(error, MAX_TEXT).to_owned()),
+            }),
+        };
+        Kept { row, whole: text.into() }
+    }
+
+    fn number(&mut self) -> u64 {
+        self.next += 1;
+        self.next
+    }
+
+    /// The last rows before one, oldest first.
+    pub(super) fn last(&self, before: u64) -> impl Iterator<Item = &Row> {
+        let end = self.rows.partition_point(|kept| kept.row.id < before);
+        self.rows.range(end.saturating_sub(MAX_SHOWN)..end).map(|kept| &kept.row)
+    }
+
+    /// The whole message of a row.
+    pub(super) fn whole(&self, id: u64) -> Option<Bytes> {
+        let index = self.rows.binary_search_by_key(&id, |kept| kept.row.id).ok()?;
+        Some(self.rows[index].whole.clone())
+    }
+
+    /// All rows with their whole messages, as lines of JSON.
+    pub(super) fn lines(&self) -> String {
+        #[derive(Serialize)]
+        struct Line<'a> {
+            #[serde(flatten)]
+            row: &'a Row,
+            message: Option<RawJson>,
+        }
+        let line = |kept: &Kept| {
+            let message = kept.row.http.is_none().then(|| RawJson::from_text(kept.whole.clone()).ok()).flatten();
+            serde_json::to_string(&Line { row: &kept.row, message }).unwrap_or_default() + "\n"
+        };
+        self.rows.iter().map(line).collect()
+    }
+}
+
+/// Reads a message; `method` is that of its request, for a response.
+fn read(text: &Bytes, method: Option<&str>) -> Read {
+    let of_request = || method.filter(|method| !method.is_empty()).map(str::to_owned);
+    let frame = Frame::parse(text, FrameBounds::NONE);
+    match frame.messages().first() {
+        Some(Ok(Message::Request(request))) => Read {
+            kind: "request",
+            method: Some(request.method.clone().into_owned()),
+            id: Some(request.id.clone()),
+            params: request.params.clone(),
+        },
+        Some(Ok(Message::Notification(notification))) => Read {
+            kind: "notification",
+            method: Some(notification.method.clone().into_owned()),
+            id: None,
+            params: notification.params.clone(),
+        },
+        Some(Ok(Message::Response(response))) => Read {
+            kind: if response.outcome.is_ok() { "result" } else { "error" },
+            method: of_request(),
+            id: response.id.clone(),
+            params: None,
+        },
+        Some(Err(malformed)) => Read { kind: "error", method: of_request(), id: malformed.id.clone(), params: None },
+        None => Read { kind: "error", ..Read::default() },
+    }
+}
+
+/// The name or URI that a request is about.
+fn about(read: &Read, is_sent: bool, revision: Option<Revision>) -> Option<String> {
+    let (sender, revision) =
+        (if is_sent { Sender::Client } else { Sender::Server }, revision.unwrap_or(Revision::LATEST_LEGACY));
+    let row = Method::find(read.method.as_deref()?, MessageKind::Request, sender, revision)?;
+    let parameter = row.target?.parameter();
+    let params: HashMap<String, &RawValue> = read.params.as_ref()?.parse().ok()?;
+    let name: String = serde_json::from_str(params.get(parameter)?.get()).ok()?;
+    Some(short(&name))
+}
+
+fn short(text: &str) -> String {
+    beginning(text, MAX_NAME).to_owned()
+}

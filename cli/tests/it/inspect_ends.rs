@@ -1,0 +1,118 @@
+//! Ends of `trunkline inspect`: of the server, of the last tab, of the program, and of a login.
+
+use crate::{
+    inspect_page::Page,
+    login_server::{Desk, LoginServer, visit},
+    roles::{Role, children_of, runs, until},
+    servers::serve,
+};
+use serde_json::json;
+use std::{
+    io::{BufRead, Read},
+    process::Command,
+    time::Duration,
+};
+
+#[test]
+fn a_server_that_dies_says_why_and_is_started_again() {
+    let page = Page::of_role(Role::Inspected, &[]);
+    let tab = page.tab();
+    let before = tab.connection("modern", "open");
+    tab.list("modern", "tools");
+    let call = page.call(&tab, "die", &json!({}));
+    assert_eq!(call["state"], "failed");
+    assert_eq!(call["problem"]["lines"], json!(["the database is locked"]));
+    let closed = tab.connection("modern", "closed");
+    let problem = &closed["problem"];
+    assert_eq!((&problem["code"], &problem["lines"]), (&json!("exited"), &json!(["the database is locked"])));
+    // What was learned stays, and the other connection lives.
+    assert_eq!((&closed["serverInfo"], &closed["lists"]["tools"]["count"]), (&before["serverInfo"], &json!(12)));
+    tab.connection("legacy", "open");
+    let refused = page.refused("call", &json!({"era": "modern", "name": "echo", "arguments": {"text": "a"}}));
+    assert_eq!(&refused, problem);
+    page.done("reconnect", &json!({"era": "modern"}));
+    let again = tab.connection("modern", "open");
+    assert_eq!((&again["openings"], &again["problem"]), (&json!(2), &json!(null)));
+    assert_ne!(again["pid"], before["pid"]);
+    assert_eq!(page.call(&tab, "echo", &json!({"text": "back"}))["result"]["json"]["content"][0]["text"], "back");
+}
+
+#[test]
+fn servers_end_with_the_last_tab_and_start_with_the_next() {
+    let page = Page::of_role(Role::Inspected, &["--linger", "1s"]);
+    let program = page.process.id();
+    let tab = page.tab();
+    tab.connection("modern", "open");
+    tab.connection("legacy", "open");
+    assert_eq!(children_of(program), 2);
+    drop(tab);
+    // A reload is no end.
+    let tab = page.tab();
+    std::thread::sleep(Duration::from_millis(1_500));
+    assert_eq!(children_of(program), 2);
+    drop(tab);
+    until(|| children_of(program) == 0);
+    let tab = page.tab();
+    assert_eq!(tab.connection("modern", "open")["openings"], 2);
+    tab.connection("legacy", "open");
+}
+
+#[test]
+fn ctrl_c_ends_everything_and_prints_the_last_call() {
+    let mut page = Page::of_role(Role::Inspected, &[]);
+    let tab = page.tab();
+    let pid = tab.connection("modern", "open")["pid"].to_string();
+    tab.connection("legacy", "open");
+    page.call(&tab, "echo", &json!({"text": "it's"}));
+    let interrupt = |page: &Page| {
+        assert!(Command::new("kill").args(["-INT", &page.process.id().to_string()]).status().unwrap().success());
+    };
+    interrupt(&page);
+    let end = tab.until(|event| event["event"] == "end");
+    let mut printed = String::new();
+    page.lines.read_to_string(&mut printed).unwrap();
+    assert!(printed.starts_with(r"trunkline call echo 'text=it'\''s' -- "), "{printed}");
+    assert_eq!(end["command"], printed.trim_end());
+    assert!(page.process.wait().unwrap().success());
+    until(|| !runs(&pid));
+    // Without a call, the page itself is repeated.
+    let mut page = Page::start(&["--header".to_owned(), "X: secret".to_owned(), serve(crate::inspected::server())]);
+    interrupt(&page);
+    let mut line = String::new();
+    page.lines.read_line(&mut line).unwrap();
+    assert!(line.starts_with("trunkline inspect --header 'X: …' http://"), "{line}");
+}
+
+#[test]
+fn no_server_outlives_a_killed_program() {
+    let mut page = Page::of_role(Role::Inspected, &[]);
+    let tab = page.tab();
+    let pids = ["modern", "legacy"].map(|era| tab.connection(era, "open")["pid"].to_string());
+    page.process.kill().unwrap();
+    page.process.wait().unwrap();
+    pids.iter().for_each(|pid| until(|| !runs(pid)));
+}
+
+#[test]
+fn a_login_is_a_question_and_its_steps_are_a_ladder() {
+    let (server, desk) = (LoginServer::start(), Desk::without_browser());
+    let page = Page::run(&mut desk.trunkline(&["inspect", &server.url()]));
+    let tab = page.tab();
+    let round = tab.round();
+    assert_eq!((&round["kind"], &round["call"]), (&json!("login"), &json!(null)));
+    visit(round["params"]["url"].as_str().unwrap());
+    tab.until(|event| event["event"] == "roundEnded");
+    let modern = tab.connection("modern", "open");
+    assert_eq!(modern["serverInfo"]["name"], "closed", "{modern}");
+    let ladder = page.tab().next().unwrap()["exchanges"].as_array().unwrap().clone();
+    let clauses: Vec<&str> = ladder.iter().map(|step| step["clause"].as_str().unwrap()).collect();
+    assert!(clauses[0] == "RFC 9728 section 5.1" && clauses.contains(&"RFC 6749 section 5.1"), "{clauses:?}");
+    assert!(ladder.iter().all(|step| step["pass"] == true), "{ladder:?}");
+    let text = serde_json::to_string(&ladder).unwrap();
+    assert!(!text.contains("token-1"), "{text}");
+    // Cancelled, it leaves the connection closed; the ladder begins anew.
+    page.done("login", &json!({"era": "modern"}));
+    let round = tab.round();
+    page.done("answer", &json!({"round": round["id"], "action": "cancel"}));
+    assert_eq!(tab.connection("modern", "failed")["problem"]["code"], "cancelled");
+}
