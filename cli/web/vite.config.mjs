@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
@@ -10,11 +10,15 @@ const SYSTEM_UNKNOWN = 255;
 
 /** Replaces each built file by its compressed form, which the program embeds and sends. */
 function compressed() {
+  let folder;
   return {
     name: "compressed",
     apply: "build",
+    configResolved({ root, build }) {
+      folder = resolve(root, build.outDir);
+    },
     closeBundle() {
-      const files = readdirSync("dist", { recursive: true, encoding: "utf8" }).map((name) => join("dist", name));
+      const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name));
       for (const file of files.filter((file) => statSync(file).isFile())) {
         const small = gzipSync(readFileSync(file), { level: 9 });
         small[SYSTEM_AT] = SYSTEM_UNKNOWN;

@@ -1,4 +1,4 @@
-// What the page knows, and how each event changes it.
+// The state of the page, and how each event changes it.
 import type { Call, Connection, Era, Event, Exchange, LogMessage, ResourceSubscription, Round, Snapshot, WireRow } from "./protocol";
 
 /** Rows of the wire that the page keeps; `wire` fetches older ones. */

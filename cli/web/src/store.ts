@@ -38,7 +38,10 @@ export async function connect(): Promise<void> {
         receive(event);
       });
     } catch (error) {
-      if (error instanceof Unknown) { set({ ...state, link: { state: "unknown" } }); return; }
+      if (error instanceof Unknown) {
+        set({ ...state, link: { state: "unknown" } });
+        return;
+      }
     }
     if (waiting.length > 0) flush();
     if (state.link.state !== "ended") set({ ...state, link: { state: "lost" } });

@@ -10,6 +10,7 @@ pub(crate) mod python;
 pub(crate) mod rust;
 pub(crate) mod swift;
 pub(crate) mod system;
+pub(crate) mod web;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -32,7 +33,9 @@ pub(crate) fn languages(workspace: &Workspace, languages: &[Language]) -> Result
                 step(&format!("{}: sources", language.title), || (language.build_sources)(workspace))
             })
         });
-        let crates = step("crates: core, bindings, fixtures", || rust::build(workspace));
+        // The program has the page in it.
+        let crates = step("page of inspect", || web::build(workspace))
+            .and_then(|()| step("crates: core, bindings, fixtures", || rust::build(workspace)));
         crates.and(sources.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })?;
     for language in languages {

@@ -8,13 +8,25 @@ use crate::bench::builds;
 use crate::build::{self, system};
 use crate::go_modules;
 use crate::requirements::TestSyntax;
-use crate::test::reads::Reads::{Core, Form, Path, Tables};
+use crate::test::reads::Reads::{self, Core, Form, Path, Tables};
 use crate::test::reads::{ALL_RUST, BENCHES, EXAMPLES, FIXTURES, LOGINS, PACKAGE, PROGRAM, SNIPPETS};
-use crate::test::{Step, Turn, bridge_peers, circles, dependencies, features, sanitized, sizes, suites};
+use crate::test::{
+    Step, Turn, bridge_peers, circles, dependencies, features, inspect_page, sanitized, sizes, suites,
+};
 
 /// The native crate of Kotlin, Java, Ruby and Swift.
 const UNIFFI: &[&str] =
     &["bindings-uniffi/Cargo.toml", "bindings-uniffi/bindgen/", "bindings-uniffi/build.rs", "bindings-uniffi/native/"];
+
+/// The page of `inspect`, and the program behind it.
+const INSPECTED: &[Reads] = &[
+    Core,
+    FIXTURES,
+    Path("cli/src/"),
+    Path("cli/web/"),
+    Path("tests/inspect/"),
+    Path("xtask/src/test/inspect_page.rs"),
+];
 
 /// The defaults of an entry.
 const PLAIN: Entry = Entry {
@@ -161,6 +173,14 @@ pub(super) static RUST: Entry = Entry {
             crate::conformance::through_the_bridge,
         )
         .long(),
+        Step::new(
+            Turn::Beside,
+            "inspect page",
+            &[Path("cli/web/"), Path("xtask/src/test/inspect_page.rs"), Path("xtask/src/build/web.rs")],
+            inspect_page::check,
+        ),
+        Step::new(Turn::Beside, "inspect states", INSPECTED, inspect_page::browse),
+        Step::new(Turn::Beside, "inspect states at all widths", INSPECTED, inspect_page::browse_all).long(),
     ],
     bench: builds::our_rust,
     program: |workspace, name, _| vec![workspace.built(name)],

@@ -10,7 +10,7 @@ const QUOTES: &str = "\"\"\"";
 /// The marks of comments in a language, by its file extension; `None` if it has none.
 pub(super) fn marks(ending: &str) -> Option<&'static [&'static str]> {
     match ending {
-        "rs" | "c" | "h" | "hpp" | "cpp" | "ts" | "mts" | "cts" | "js" | "mjs" | "cjs" | "swift" | "go" | "kt"
+        "rs" | "c" | "h" | "hpp" | "cpp" | "ts" | "tsx" | "mts" | "cts" | "js" | "mjs" | "cjs" | "swift" | "go" | "kt"
         | "kts" | "java" => Some(&SLASHES),
         "py" | "pyi" | "rb" | "rbs" | "toml" | "yml" | "yaml" | "sh" => Some(&HASHES),
         _ => None,

@@ -11,7 +11,7 @@ use crate::test::{Count, Selection, beginnings};
 use crate::workspace::Workspace;
 
 /// Python has a linter for this.
-const ENDINGS: [&str; 11] = ["md", "rs", "c", "h", "ts", "mts", "cts", "js", "mjs", "cjs", "swift"];
+const ENDINGS: [&str; 12] = ["md", "rs", "c", "h", "ts", "tsx", "mts", "cts", "js", "mjs", "cjs", "swift"];
 
 const MAX_COLUMNS: usize = 100;
 

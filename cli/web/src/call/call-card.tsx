@@ -45,7 +45,11 @@ export function CallCard({ call, open }: { call: Call; open: boolean }) {
           <span>{timeOf(call.at)}</span>
           <span className="wide-only">{revision}</span>
         </span>
-        {call.task !== null && <Button kind="quiet" onClick={() => go("tasks", call.task)}>task {brief(call.task, 24)}</Button>}
+        {call.task !== null && (
+          <Button kind="quiet" onClick={() => go("tasks", call.task)}>
+            task {brief(call.task, 24)}
+          </Button>
+        )}
         {call.state === "running" && (
           <Button icon={Square} disabled={busy} onClick={cancel}>
             Cancel
@@ -76,11 +80,7 @@ function Progress({ call }: { call: Call }) {
   const share = made?.total !== null && made !== null && made.total > 0 ? made : null;
   return (
     <div className="progress">
-      {share ? (
-        <progress value={share.progress} max={share.total ?? 1} aria-label="Progress" />
-      ) : (
-        <progress aria-label="Progress" />
-      )}
+      {share ? <progress value={share.progress} max={share.total ?? 1} aria-label="Progress" /> : <progress aria-label="Progress" />}
       <span className="figures">
         {made && <span>{made.total === null ? made.progress : `${made.progress} of ${made.total}`}</span>}
         {made?.message !== null && made !== null && <span>{brief(printable(made.message))}</span>}

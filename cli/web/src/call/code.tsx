@@ -22,7 +22,10 @@ export function CodeMenu({ name, args, onShow }: { name: string; args: JsonObjec
   const show = (label: string, text: string): void => {
     onShow({ label, text });
     setCopied(false);
-    void navigator.clipboard.writeText(text).then(() => setCopied(true), () => undefined);
+    void navigator.clipboard.writeText(text).then(
+      () => setCopied(true),
+      () => undefined,
+    );
   };
   return (
     <>
@@ -31,24 +34,24 @@ export function CodeMenu({ name, args, onShow }: { name: string; args: JsonObjec
           {copied ? <Check className="icon" aria-hidden /> : <Code className="icon" aria-hidden />}
           Copy as
         </Menu.Trigger>
-          <Menu.Content className="menu" align="start" sideOffset={4}>
-            {forms.map(({ form, label }) => (
-              <Menu.Item
-                key={form}
-                className="menu-item"
-                onSelect={() => run(async () => show(label, (await command("code", { era, form, name, arguments: args ?? {} })).text))}
-              >
-                {label}
-              </Menu.Item>
-            ))}
-            <Menu.Separator className="menu-line" />
+        <Menu.Content className="menu" align="start" sideOffset={4}>
+          {forms.map(({ form, label }) => (
             <Menu.Item
+              key={form}
               className="menu-item"
-              onSelect={() => show("link", `${location.origin}${location.pathname}${linkTo("tools", name, args ?? {})}`)}
+              onSelect={() => run(async () => show(label, (await command("code", { era, form, name, arguments: args ?? {} })).text))}
             >
-              link to this call
+              {label}
             </Menu.Item>
-          </Menu.Content>
+          ))}
+          <Menu.Separator className="menu-line" />
+          <Menu.Item
+            className="menu-item"
+            onSelect={() => show("link", `${location.origin}${location.pathname}${linkTo("tools", name, args ?? {})}`)}
+          >
+            link to this call
+          </Menu.Item>
+        </Menu.Content>
       </Menu.Root>
       {problem && <ProblemBox problem={problem} />}
     </>

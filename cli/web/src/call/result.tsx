@@ -1,4 +1,4 @@
-// What a call has brought: as text, as structured content, and as it came.
+// The result of a call: as text, as structured content, and as it came.
 import { Download } from "lucide-react";
 import { useEffect, useState, type ReactNode } from "react";
 import { Button, Copy, ProblemBox } from "../parts/controls";
@@ -22,11 +22,17 @@ export function ResultView({ call, content, fetchAll }: { call: Call; content: C
     return (
       <div className="result">
         <div className="note-line">
-          <span>The first {sizeOf(content.part?.length ?? 0)} of {sizeOf(content.bytes)}</span>
+          <span>
+            The first {sizeOf(content.part?.length ?? 0)} of {sizeOf(content.bytes)}
+          </span>
           <Button disabled={busy} onClick={() => run(async () => setWhole(JSON.parse(await fetchAll()) as Json))}>
             Show all
           </Button>
-          <Button icon={Download} disabled={busy} onClick={() => run(async () => save("result.json", [await fetchAll()], "application/json"))}>
+          <Button
+            icon={Download}
+            disabled={busy}
+            onClick={() => run(async () => save("result.json", [await fetchAll()], "application/json"))}
+          >
             Save
           </Button>
         </div>
@@ -140,7 +146,9 @@ function Media({ data, mime }: { data: string; mime: string }) {
   const kind = /^[\w.+-]+\/[\w.+-]+$/.test(mime) ? mime : "application/octet-stream";
   return (
     <figure>
-      {PICTURE.test(kind) && !broken && <img src={`data:${kind};base64,${data}`} alt={`${kind} of the server`} onError={() => setBroken(true)} />}
+      {PICTURE.test(kind) && !broken && (
+        <img src={`data:${kind};base64,${data}`} alt={`${kind} of the server`} onError={() => setBroken(true)} />
+      )}
       <figcaption className="note-line">
         <span>
           {printable(kind)}, {sizeOf(Math.floor((data.length * 3) / 4))}

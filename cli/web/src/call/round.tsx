@@ -1,6 +1,6 @@
 // A question of the server, in the call that it belongs to.
 import { CircleHelp, ExternalLink } from "lucide-react";
-import { useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Form } from "../form/form";
 import { MOD } from "../keys";
 import { Button, Copy, ProblemBox } from "../parts/controls";
@@ -22,7 +22,18 @@ export function RoundCard({ round }: { round: Round }) {
     const withContent = action === "accept" && round.kind !== "url" && content !== null;
     run(() => command("answer", { round: round.id, action, ...(withContent ? { content } : {}) }));
   };
-  const title = { form: "The server asks", url: "The server asks to open a page", sampling: "The server asks for a message of a model", login: "Log in" };
+  useEffect(() => {
+    const idle = document.activeElement === document.body || document.activeElement instanceof HTMLButtonElement;
+    card.current?.scrollIntoView({ block: "nearest" });
+    // The person who has just called goes on with the answer; nobody's typing is interrupted.
+    if (idle) card.current?.querySelector<HTMLElement>("input, textarea, select, button")?.focus();
+  }, []);
+  const title = {
+    form: "The server asks",
+    url: "The server asks to open a page",
+    sampling: "The server asks for a message of a model",
+    login: "Log in",
+  };
   return (
     <section
       ref={card}

@@ -28,8 +28,13 @@ interface Props {
 export function Form({ schema, value, onChange, disabled = false }: Props) {
   const id = useId();
   const shown = useMemo(() => forForm(schema), [schema]);
-  const hasFields = Object.keys(shown).some((key) => key in { properties: 1, anyOf: 1, oneOf: 1, allOf: 1, $ref: 1, patternProperties: 1, additionalProperties: 1 });
-  if (!hasFields || (isObject(shown.properties) && Object.keys(shown.properties).length === 0 && shown.additionalProperties === undefined)) {
+  const hasFields = Object.keys(shown).some(
+    (key) => key in { properties: 1, anyOf: 1, oneOf: 1, allOf: 1, $ref: 1, patternProperties: 1, additionalProperties: 1 },
+  );
+  if (
+    !hasFields ||
+    (isObject(shown.properties) && Object.keys(shown.properties).length === 0 && shown.additionalProperties === undefined)
+  ) {
     return <p className="note">Takes no arguments.</p>;
   }
   return (

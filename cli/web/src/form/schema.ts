@@ -63,7 +63,7 @@ function dropNull(schema: JsonObject): JsonObject {
   return Array.isArray(out.enum) ? { ...out, enum: out.enum.filter((one) => one !== null) } : out;
 }
 
-/** What a form holds, as it is sent: without members that were left empty. */
+/** The value of a form as it is sent: without members that were left empty. */
 export function filled(value: unknown, schema: JsonObject | null): Json | undefined {
   if (Array.isArray(value)) {
     const items = isObject(schema?.items) ? schema.items : null;

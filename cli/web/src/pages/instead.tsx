@@ -1,4 +1,4 @@
-// What stands in place of a list that is empty, absent, or not yet here.
+// Stands in place of a list that is empty, absent, or not yet here.
 import type { ReactNode } from "react";
 import { Empty, ProblemBox, Skeleton } from "../parts/controls";
 import type { ListName } from "../protocol";

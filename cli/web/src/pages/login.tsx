@@ -28,7 +28,9 @@ export function Login() {
           {exchanges.length === 0 ? "Log in" : "Log in again"}
         </Button>
       </header>
-      <p className="description">Every HTTP exchange of the login, with the members that matter, and the text that the response must follow.</p>
+      <p className="description">
+        Every HTTP exchange of the login, with the members that matter, and the text that the response must follow.
+      </p>
       {problem && <ProblemBox problem={problem} />}
       {rounds.map((round) => (
         <RoundCard key={round.id} round={round} />

@@ -13,7 +13,8 @@ import { brief, many, objectsIn, printable, textIn } from "../words";
 import { useInstead } from "./instead";
 
 const nameOf = (prompt: JsonObject): string => textIn(prompt, "name") ?? "";
-const searched = (prompt: JsonObject): string => `${nameOf(prompt)} ${textIn(prompt, "title") ?? ""} ${textIn(prompt, "description") ?? ""}`;
+const searched = (prompt: JsonObject): string =>
+  `${nameOf(prompt)} ${textIn(prompt, "title") ?? ""} ${textIn(prompt, "description") ?? ""}`;
 
 export function Prompts() {
   const { item, query } = usePlace();
@@ -45,7 +46,9 @@ function Prompt({ prompt, query }: { prompt: JsonObject; query: string }) {
   const era = useEra();
   const isOpen = useConnection()?.state === "open";
   const [values, setValues] = useState<Record<string, string>>(() =>
-    Object.fromEntries(Object.entries(valuesOf(query)).map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)])),
+    Object.fromEntries(
+      Object.entries(valuesOf(query)).map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)]),
+    ),
   );
   const { busy, problem, run } = useAction();
   const calls = useCalls("prompts/get", name);

@@ -43,7 +43,9 @@ export function Resources() {
       {chosen && "uriTemplate" in chosen && <Template key={`${era} ${keyOf(chosen)}`} template={chosen} />}
       {chosen && !("uriTemplate" in chosen) && <Resource key={`${era} ${keyOf(chosen)}`} resource={chosen} />}
       {item === null && all.length > 0 && (
-        <Empty title={`${many(resources.items?.length ?? 0, "resource")} and ${many(templates.items?.length ?? 0, "template")}. Choose one, and read it.`} />
+        <Empty
+          title={`${many(resources.items?.length ?? 0, "resource")} and ${many(templates.items?.length ?? 0, "template")}. Choose one, and read it.`}
+        />
       )}
     </Split>
   );
@@ -146,11 +148,9 @@ function Template({ template }: { template: JsonObject }) {
   useEffect(() => {
     let current = true;
     run(() =>
-      command("expand", { template: pattern, values: JSON.parse(text) as Record<string, string> }).then(
-        (found) => {
-          if (current) setUri(found.uri);
-        },
-      ),
+      command("expand", { template: pattern, values: JSON.parse(text) as Record<string, string> }).then((found) => {
+        if (current) setUri(found.uri);
+      }),
     );
     return () => {
       current = false;

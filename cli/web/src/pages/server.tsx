@@ -13,7 +13,12 @@ const LOGS_SHOWN = 100;
 export function Server() {
   const connection = useConnection();
   const target = useKnown((state) => state.target);
-  if (!connection || !target) return <div className="page"><Skeleton /></div>;
+  if (!connection || !target)
+    return (
+      <div className="page">
+        <Skeleton />
+      </div>
+    );
   const info = connection.serverInfo;
   return (
     <div className="page">
@@ -21,7 +26,9 @@ export function Server() {
         <h2>{brief(textIn(info, "title") ?? textIn(info, "name") ?? target.label)}</h2>
         {textIn(info, "version") !== null && <Badge>{brief(textIn(info, "version") ?? "", 60)}</Badge>}
       </header>
-      {textIn(info, "description") !== null && <p className="description">{printable(textIn(info, "description")?.slice(0, 2000) ?? "")}</p>}
+      {textIn(info, "description") !== null && (
+        <p className="description">{printable(textIn(info, "description")?.slice(0, 2000) ?? "")}</p>
+      )}
       {connection.revision !== null && <Next connection={connection} />}
       <div className="columns">
         <Identity connection={connection} label={target.label} command={target.command} transport={target.transport} />
@@ -41,7 +48,7 @@ const OFFERS: [ListName, string, Page][] = [
   ["prompts", "prompt", "prompts"],
 ];
 
-/** What there is to do: each list with its size. */
+/** Next steps: each list with its size. */
 function Next({ connection }: { connection: Connection }) {
   const offered = OFFERS.filter(([name]) => connection.lists[name].state !== "absent");
   if (offered.length === 0) return <Empty title="This server offers no tools, resources or prompts." />;
@@ -57,7 +64,17 @@ function Next({ connection }: { connection: Connection }) {
   );
 }
 
-function Identity({ connection, label, command: line, transport }: { connection: Connection; label: string; command: string; transport: string }) {
+function Identity({
+  connection,
+  label,
+  command: line,
+  transport,
+}: {
+  connection: Connection;
+  label: string;
+  command: string;
+  transport: string;
+}) {
   const { busy, problem, run } = useAction();
   const [ms, setMs] = useState<number | null>(null);
   const info = connection.serverInfo;
@@ -101,7 +118,11 @@ function Identity({ connection, label, command: line, transport }: { connection:
         </Fact>
       </dl>
       <div className="actions">
-        <Button icon={Activity} disabled={busy || connection.state !== "open"} onClick={() => run(async () => setMs((await command("ping", { era: connection.era })).ms))}>
+        <Button
+          icon={Activity}
+          disabled={busy || connection.state !== "open"}
+          onClick={() => run(async () => setMs((await command("ping", { era: connection.era })).ms))}
+        >
           Ping
         </Button>
         <Button icon={RefreshCw} disabled={busy} onClick={() => run(() => command("reconnect", { era: connection.era }))}>
@@ -160,7 +181,9 @@ function Eras() {
                   {brief(name, 120)}
                 </th>
                 {values.map((value, at) => (
-                  <td key={at}>{value === null ? <span className="absent">{connections[at]?.capabilities ? "–" : ""}</span> : brief(value, 120)}</td>
+                  <td key={at}>
+                    {value === null ? <span className="absent">{connections[at]?.capabilities ? "–" : ""}</span> : brief(value, 120)}
+                  </td>
                 ))}
               </tr>
             );
@@ -218,7 +241,12 @@ function Roots() {
         {roots.map((root) => (
           <li key={root.uri} className="note-line">
             <span className="mono">{brief(root.uri)}</span>
-            <IconButton icon={X} label={`Remove ${brief(root.uri)}`} disabled={busy} onClick={() => put(roots.filter((one) => one !== root))} />
+            <IconButton
+              icon={X}
+              label={`Remove ${brief(root.uri)}`}
+              disabled={busy}
+              onClick={() => put(roots.filter((one) => one !== root))}
+            />
           </li>
         ))}
       </ul>
@@ -229,7 +257,13 @@ function Roots() {
           if (uri !== "") put([...roots, { uri }]);
         }}
       >
-        <input value={uri} placeholder="file:///home/me/project" aria-label="URI of a root" spellCheck={false} onChange={({ target }) => setUri(target.value)} />
+        <input
+          value={uri}
+          placeholder="file:///home/me/project"
+          aria-label="URI of a root"
+          spellCheck={false}
+          onChange={({ target }) => setUri(target.value)}
+        />
         <Button type="submit" icon={Plus} disabled={busy || uri === ""}>
           Add
         </Button>
@@ -281,4 +315,3 @@ function Logs({ connection }: { connection: Connection }) {
 
 const toneOf = (level: string): "plain" | "warn" | "bad" =>
   level === "warning" ? "warn" : ["error", "critical", "alert", "emergency"].includes(level) ? "bad" : "plain";
-

@@ -32,10 +32,14 @@ export function Tasks() {
     if (!canList) return;
     run(async () => setListed((await command("task", { era, action: "list" })).tasks));
   };
-  const declared = objectIn(connection?.capabilities, "tasks") ?? objectIn(objectIn(connection?.capabilities, "extensions"), "io.modelcontextprotocol/tasks");
+  const declared =
+    objectIn(connection?.capabilities, "tasks") ??
+    objectIn(objectIn(connection?.capabilities, "extensions"), "io.modelcontextprotocol/tasks");
   const none = declared ? (
     <Empty title="No tasks.">
-      {canList ? "A tool that is called as a task appears here; the server can list others." : "A tool that is called as a task appears here."}
+      {canList
+        ? "A tool that is called as a task appears here; the server can list others."
+        : "A tool that is called as a task appears here."}
     </Empty>
   ) : (
     <Empty title="This server makes no tasks.">It did not declare the capability.</Empty>
@@ -55,7 +59,7 @@ export function Tasks() {
       chosen={item}
       onChoose={(id) => go("tasks", id)}
       onRefresh={refresh}
-      instead={tasks.length > 0 ? null : (problem && <ProblemBox problem={problem} />) ?? none}
+      instead={tasks.length > 0 ? null : ((problem && <ProblemBox problem={problem} />) ?? none)}
     >
       {item !== null && <Task key={`${era} ${item}`} era={era} id={item} />}
     </Split>
@@ -78,13 +82,19 @@ function Task({ era, id }: { era: Era; id: string }) {
     <>
       <header className="head">
         <h2 className="mono">{brief(id)}</h2>
-        {status !== null && <Badge tone={status === "failed" ? "bad" : status === "completed" ? "good" : "plain"}>{brief(status, 40)}</Badge>}
+        {status !== null && (
+          <Badge tone={status === "failed" ? "bad" : status === "completed" ? "good" : "plain"}>{brief(status, 40)}</Badge>
+        )}
       </header>
       <div className="actions">
         <Button icon={RefreshCw} disabled={busy} onClick={() => ask("get")}>
           Ask again
         </Button>
-        <Button icon={FileText} disabled={busy} onClick={() => run(async () => setResult((await command("taskResult", { era, task: id })).call))}>
+        <Button
+          icon={FileText}
+          disabled={busy}
+          onClick={() => run(async () => setResult((await command("taskResult", { era, task: id })).call))}
+        >
           Wait for its result
         </Button>
         <Button icon={Ban} disabled={busy || isOver} onClick={() => ask("cancel")}>

@@ -23,7 +23,7 @@ const LINK_MOST = 2000;
 const nameOf = (tool: JsonObject): string => textIn(tool, "name") ?? "";
 const searched = (tool: JsonObject): string => `${nameOf(tool)} ${textIn(tool, "title") ?? ""} ${textIn(tool, "description") ?? ""}`;
 
-/** What was entered, by tool, while the person looks at others. */
+/** Arguments by tool, kept while the person looks at others. */
 const entered = new Map<string, JsonObject>();
 
 export function Tools() {
@@ -59,7 +59,9 @@ export function Tools() {
 
 function Row({ tool }: { tool: JsonObject }) {
   const name = nameOf(tool);
-  const running = useKnown((state) => state.calls.some((call) => call.state === "running" && call.method === "tools/call" && call.about === name));
+  const running = useKnown((state) =>
+    state.calls.some((call) => call.state === "running" && call.method === "tools/call" && call.about === name),
+  );
   return (
     <>
       <span className="mono ellipsis">{brief(name, 120)}</span>
@@ -80,7 +82,7 @@ function hints(tool: JsonObject): { text: string; title: string; tone: "plain" |
   ];
 }
 
-/** Whether a call of the tool may become a task: the server and the tool must say so. */
+/** Says whether a call may become a task: the server and the tool decide. */
 function taskSupport(tool: JsonObject, connection: Connection | null): "no" | "may" | "must" {
   const requests = objectIn(objectIn(objectIn(connection?.capabilities, "tasks"), "requests"), "tools");
   if (!requests?.call) return "no";
@@ -160,7 +162,7 @@ function Tool({ tool, query }: { tool: JsonObject; query: string }) {
   );
 }
 
-/** What the library says to the arguments before it would send them. */
+/** The library's objection to the arguments, which it would raise before sending them. */
 function useObjection(name: string, args: JsonObject | null): string | null {
   const era = useEra();
   const [objection, setObjection] = useState<string | null>(null);
@@ -169,7 +171,10 @@ function useObjection(name: string, args: JsonObject | null): string | null {
     let current = true;
     const timer = setTimeout(() => {
       const value = JSON.parse(text) as JsonObject | null;
-      if (value === null || Object.keys(value).length === 0) { setObjection(null); return; }
+      if (value === null || Object.keys(value).length === 0) {
+        setObjection(null);
+        return;
+      }
       command("check", { era, name, arguments: value }).then(
         ({ problem }) => current && setObjection(problem),
         () => current && setObjection(null),

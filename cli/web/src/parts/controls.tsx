@@ -53,7 +53,15 @@ export function Copy({ text, label }: { text: string | (() => Promise<string>); 
   );
 }
 
-export function Badge({ tone = "plain", children, title }: { tone?: "plain" | "good" | "warn" | "bad"; children: ReactNode; title?: string }) {
+export function Badge({
+  tone = "plain",
+  children,
+  title,
+}: {
+  tone?: "plain" | "good" | "warn" | "bad";
+  children: ReactNode;
+  title?: string;
+}) {
   return (
     <span className={`badge ${tone}`} title={title}>
       {children}
@@ -61,7 +69,7 @@ export function Badge({ tone = "plain", children, title }: { tone?: "plain" | "g
   );
 }
 
-/** What is wrong, what was tried, what to do; then the last lines of the server's standard error. */
+/** The three lines of an error, then the last lines of the server's standard error. */
 export function ProblemBox({ problem, children }: { problem: Problem; children?: ReactNode }) {
   return (
     <div className="problem" role="alert">

@@ -10,13 +10,13 @@ interface Props<T> {
   label: string;
   items: T[];
   keyOf: (item: T) => string;
-  /** What the filter looks into. */
+  /** The text that the filter looks into. */
   textOf: (item: T) => string;
   row: (item: T) => ReactNode;
   chosen: string | null;
   onChoose: (key: string | null) => void;
   onRefresh: () => void;
-  /** In place of the list. */
+  /** Stands in place of the list. */
   instead?: ReactNode;
   children: ReactNode;
 }

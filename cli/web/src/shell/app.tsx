@@ -40,7 +40,7 @@ export function App() {
     return true;
   });
   const View = VIEWS[page];
-  // What was learned stays, greyed, when there is nobody left to ask.
+  // The last data stays, greyed, when there is nobody left to ask.
   const stale = link.state !== "live" || connection?.state === "closed" || connection?.state === "failed";
   return (
     <div className="app">

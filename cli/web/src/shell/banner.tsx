@@ -1,4 +1,4 @@
-// What hinders: the connection or the program is not there.
+// Says why the connection or the program is not there.
 import { RefreshCw } from "lucide-react";
 import { Button, Copy, ProblemBox } from "../parts/controls";
 import { command, saying } from "../program";
@@ -10,7 +10,14 @@ export function Banner() {
   const connection = useConnection();
   const { busy, problem, run } = useAction();
   if (link.state === "unknown") {
-    return <ProblemBox problem={saying("This page has no access to trunkline", "Open the address that trunkline inspect has printed: its end holds the token.")} />;
+    return (
+      <ProblemBox
+        problem={saying(
+          "This page has no access to trunkline",
+          "Open the address that trunkline inspect has printed: its end holds the token.",
+        )}
+      />
+    );
   }
   if (link.state === "ended" || (link.state === "lost" && target)) {
     const line = link.state === "ended" ? link.command : (target?.command ?? "");

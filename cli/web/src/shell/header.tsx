@@ -33,7 +33,9 @@ export function Header() {
       )}
       <IconButton icon={Command} label={`Find anything (${MOD}K)`} onClick={() => open("palette")} />
       <IconButton icon={theme === "dark" ? Sun : Moon} label={theme === "dark" ? "Light colors" : "Dark colors"} onClick={toggleTheme} />
-      <IconButton icon={CircleHelp} label="Keys (?)" onClick={() => open("help")} />
+      <span className="wide-only">
+        <IconButton icon={CircleHelp} label="Keys (?)" onClick={() => open("help")} />
+      </span>
     </header>
   );
 }
@@ -51,23 +53,23 @@ function EraMenu({ current }: { current: Connection }) {
         {other && <span className="also wide-only">also {other.revision}</span>}
         <ChevronDown className="icon" aria-hidden />
       </Menu.Trigger>
-        <Menu.Content className="menu" align="start" sideOffset={4}>
-          {connections.map((one) => (
-            <Menu.Item
-              key={one.era}
-              className="menu-item"
-              data-current={one.era === current.era}
-              onSelect={() => {
-                chooseEra(one.era);
-                if (one.state === "idle") void command("reconnect", { era: one.era }).catch(() => undefined);
-              }}
-            >
-              <span className="mono">{one.revision ?? (one.era === "modern" ? "2026-07-28" : "2025-11-25 or older")}</span>
-              <span className="grow" />
-              <StateOf connection={one} />
-            </Menu.Item>
-          ))}
-        </Menu.Content>
+      <Menu.Content className="menu" align="start" sideOffset={4}>
+        {connections.map((one) => (
+          <Menu.Item
+            key={one.era}
+            className="menu-item"
+            data-current={one.era === current.era}
+            onSelect={() => {
+              chooseEra(one.era);
+              if (one.state === "idle") void command("reconnect", { era: one.era }).catch(() => undefined);
+            }}
+          >
+            <span className="mono">{one.revision ?? (one.era === "modern" ? "2026-07-28" : "2025-11-25 or older")}</span>
+            <span className="grow" />
+            <StateOf connection={one} />
+          </Menu.Item>
+        ))}
+      </Menu.Content>
     </Menu.Root>
   );
 }

@@ -1,4 +1,4 @@
-// What lies over the page: the palette, which finds anything, and the list of keys.
+// Overlays: the palette, which finds anything, and the list of keys.
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore, type KeyboardEvent, type ReactNode } from "react";
 import { MOD, useKey } from "../keys";
 import { List } from "../parts/list";
@@ -34,8 +34,18 @@ export function Overlays() {
     // eslint-disable-next-line react-hooks/rules-of-hooks
     useKey(`g ${page[0]}`, () => go(page));
   }
-  if (overlay === "palette") return <Dialog label="Find anything"><Palette /></Dialog>;
-  if (overlay === "help") return <Dialog label="Keys"><Help /></Dialog>;
+  if (overlay === "palette")
+    return (
+      <Dialog label="Find anything">
+        <Palette />
+      </Dialog>
+    );
+  if (overlay === "help")
+    return (
+      <Dialog label="Keys">
+        <Help />
+      </Dialog>
+    );
   return null;
 }
 

@@ -32,7 +32,7 @@ export function aligned(rows: WireRow[]): Pair[] {
     }
   }
   const pairs: Pair[] = [];
-  for (let i = 0, j = 0; i < a.length || j < b.length; ) {
+  for (let i = 0, j = 0; i < a.length || j < b.length;) {
     const [x, y] = [a[i] ?? null, b[j] ?? null];
     const same = x !== null && y !== null && left[i] === right[j];
     const takesLeft = same || y === null || (x !== null && at(i + 1, j) >= at(i, j + 1));

@@ -23,7 +23,9 @@ export function Detail({ row, onChoose, onClose }: Props) {
   const [whole, setWhole] = useState(row.cut ? null : row.text);
   const [edits, setEdits] = useState(false);
   const { busy, problem, run } = useAction();
-  const other = useKnown((state) => state.wire.find((one) => (row.answers === null ? one.answers === row.id : one.id === row.answers))?.id ?? null);
+  const other = useKnown(
+    (state) => state.wire.find((one) => (row.answers === null ? one.answers === row.id : one.id === row.answers))?.id ?? null,
+  );
   const fetchWhole = async (): Promise<string> => {
     const { text } = await command("body", { row: row.id });
     setWhole(text);
@@ -47,7 +49,11 @@ export function Detail({ row, onChoose, onClose }: Props) {
         </span>
         <span className="grow" />
         {other !== null && (
-          <IconButton icon={ArrowRightLeft} label={row.answers === null ? "To its response" : "To its request"} onClick={() => onChoose(other)} />
+          <IconButton
+            icon={ArrowRightLeft}
+            label={row.answers === null ? "To its response" : "To its request"}
+            onClick={() => onChoose(other)}
+          />
         )}
         {request && <IconButton icon={Send} label="Send again, edited" aria-pressed={edits} onClick={() => setEdits(!edits)} />}
         <Copy text={whole ?? fetchWhole} label="Copy this message" />
@@ -72,7 +78,8 @@ export function Detail({ row, onChoose, onClose }: Props) {
             </Button>
           </p>
         )}
-        {!row.http && (parsed === undefined ? <LongText text={whole ?? row.text} label="Message" /> : <JsonView value={parsed} label="Message" />)}
+        {!row.http &&
+          (parsed === undefined ? <LongText text={whole ?? row.text} label="Message" /> : <JsonView value={parsed} label="Message" />)}
       </div>
     </aside>
   );

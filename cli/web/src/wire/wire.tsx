@@ -11,11 +11,13 @@ import { brief, isObject, msOf, save, sizeOf, timeOf } from "../words";
 import { aligned } from "./align";
 import { Detail } from "./detail";
 
+/** A narrow window has little room for the wire. */
+const NARROW = 640;
 const HEIGHTS = ["closed", "third", "tall"] as const;
 type Shown = Era | "both" | "aligned";
 
 export function Wire() {
-  const [height, setHeight] = useState<(typeof HEIGHTS)[number]>("third");
+  const [height, setHeight] = useState<(typeof HEIGHTS)[number]>(() => (innerWidth > NARROW ? "third" : "closed"));
   const [filter, setFilter] = useState("");
   const [shown, setShown] = useState<Shown>("both");
   const [paused, setPaused] = useState<WireRow[] | null>(null);

@@ -10,7 +10,7 @@ fn chosen(options: &[&str]) -> Result<Vec<&'static str>> {
 
 #[test]
 fn words_choose_steps_and_each_must_find_one() {
-    assert_eq!((chosen(&[]).unwrap().len(), chosen(&["--long"]).unwrap().len()), (45, 62));
+    assert_eq!((chosen(&[]).unwrap().len(), chosen(&["--long"]).unwrap().len()), (47, 65));
     assert!(chosen(&["--only", "in a browser"]).is_err());
     assert_eq!(chosen(&["--only", "in a browser", "--long"]).unwrap(), ["authorization server in a browser"]);
     assert_eq!(chosen(&["--only", "matrix,methods"]).unwrap(), ["methods in bindings", "matrix"]);
@@ -151,7 +151,11 @@ const TABLE: &[(&str, Runs)] = &[
     // The default machine has no toolchain of Swift.
     ("bindings-uniffi/swift/Package.swift", Steps(&SOURCES)),
     ("cli/npm/trunkline.cjs", Steps(&["node lint and types", "rust and c tests"])),
-    ("cli/src/main.rs", Steps(&["import circles", "rust and c tests", "rust clippy", "rust format"])),
+    (
+        "cli/src/main.rs",
+        Steps(&["import circles", "inspect states", "rust and c tests", "rust clippy", "rust format"]),
+    ),
+    ("cli/web/index.html", Steps(&["inspect page", "inspect states", "rust and c tests"])),
     ("clippy.toml", Steps(&["rust clippy"])),
     (
         "core/spine/src/lib.rs",
@@ -168,6 +172,7 @@ const TABLE: &[(&str, Runs)] = &[
             "go lint and tests",
             "go modules",
             "import circles",
+            "inspect states",
             "instructions",
             "java tests",
             "kotlin tests",
@@ -253,6 +258,7 @@ const TABLE: &[(&str, Runs)] = &[
         ]),
     ),
     ("tests/go-modules/main.go", Steps(&["go lint and tests", "go modules"])),
+    ("tests/inspect/run.mjs", Steps(&["inspect states"])),
     ("tests/jvm-boms/pom.xml", Steps(&["java lint"])),
     ("tests/matrix/features.json", Steps(&["matrix", "xtask tests"])),
     (

@@ -1,0 +1,108 @@
+//! The page of `trunkline inspect`: its sources, its size, and its states in a browser
+//! (tests/inspect).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use super::lint::one;
+use super::suites::of_lines;
+use super::{Count, Selection};
+use crate::build::{node, system, web};
+use crate::process::run;
+use crate::stamp::files_under;
+use crate::workspace::Workspace;
+
+const BROWSING: &str = "tests/inspect";
+/// Each state starts a server and loads the page, on a machine that tests other things too.
+const TIMEOUT: Duration = Duration::from_secs(1800);
+
+/// Bytes of the compressed files, in all and before the first edit.
+const MAX_BYTES: usize = 400_000;
+const MAX_BYTES_AT_FIRST: usize = 270_000;
+/// What is loaded with the first edit.
+const EDITOR: &str = "assets/editor-";
+/// Lines of TypeScript and CSS.
+const MAX_LINES: usize = 4000;
+
+/// The types and the linter, and that two builds are equal and small.
+pub(crate) fn check(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    if let Err(error) = system::node() {
+        return Ok(Count { note: error.to_string(), ..Count::default() });
+    }
+    node::install(workspace, web::PACKAGE)?;
+    let mut npm = workspace.npm(web::PACKAGE);
+    npm.args(["run", "--silent", "lint"]);
+    let mut count = one(npm)?;
+    count.add(built(workspace).err().map(|error| format!("not ok build of the page: {error:#}")));
+    count.add(lines(workspace).err().map(|error| format!("not ok sources of the page: {error:#}")));
+    Ok(count)
+}
+
+fn built(workspace: &Workspace) -> Result<()> {
+    web::build(workspace)?;
+    let again = workspace.target.join("inspect/dist");
+    web::build_to(workspace, &again)?;
+    let (first, second) = (files_in(&workspace.path(web::PACKAGE).join("dist"))?, files_in(&again)?);
+    if first != second {
+        bail!("two builds differ: {:?} and {:?}", first.keys(), second.keys());
+    }
+    let bytes = |at_first: bool| -> usize {
+        first.iter().filter(|(name, _)| !at_first || !name.starts_with(EDITOR)).map(|(_, content)| content.len()).sum()
+    };
+    if !first.keys().any(|name| name.starts_with(EDITOR)) {
+        bail!("no file {EDITOR}*: the editor is loaded at once");
+    }
+    if bytes(false) > MAX_BYTES || bytes(true) > MAX_BYTES_AT_FIRST {
+        bail!(
+            "{} bytes, of which {} are loaded at once: at most {MAX_BYTES} and {MAX_BYTES_AT_FIRST}",
+            bytes(false),
+            bytes(true)
+        );
+    }
+    Ok(())
+}
+
+fn files_in(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
+    let named = |file: std::path::PathBuf| {
+        let name = file.strip_prefix(folder)?.to_string_lossy().replace('\\', "/");
+        Ok((name, std::fs::read(&file).context(file.display().to_string())?))
+    };
+    files_under(folder)?.into_iter().map(named).collect()
+}
+
+fn lines(workspace: &Workspace) -> Result<()> {
+    let mut lines = 0;
+    for file in files_under(&workspace.path(web::PACKAGE).join("src"))? {
+        lines += std::fs::read_to_string(&file).context(file.display().to_string())?.lines().count();
+    }
+    if lines > MAX_LINES {
+        bail!("{lines} lines: at most {MAX_LINES}");
+    }
+    Ok(())
+}
+
+/// A few states in a browser.
+pub(crate) fn browse(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    browsed(workspace, &[])
+}
+
+/// Every state, in light and dark, at three widths.
+pub(crate) fn browse_all(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    browsed(workspace, &["--long"])
+}
+
+fn browsed(workspace: &Workspace, options: &[&str]) -> Result<Count> {
+    if !cfg!(target_os = "linux") {
+        return Ok(Count { note: "in a browser on Linux only".to_owned(), ..Count::default() });
+    }
+    let browser = system::chromium()?;
+    node::install(workspace, BROWSING)?;
+    let mut node = workspace.command("node");
+    node.arg(workspace.path(BROWSING).join("run.mjs")).args(options);
+    node.arg("--browser").arg(browser).arg("--pictures").arg(workspace.target.join("inspect/pictures"));
+    node.arg(workspace.built("trunkline")).arg(workspace.built("fixture-server"));
+    Ok(of_lines(&run(node, TIMEOUT)?))
+}
