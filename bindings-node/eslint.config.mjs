@@ -24,4 +24,9 @@ export default defineConfig(
     files: ["**/*.mjs", "**/*.cjs"],
     languageOptions: { globals: Object.fromEntries(["AbortController", "AbortSignal", "Buffer", "console", "performance", "process", "setImmediate", "setTimeout", "clearTimeout", "URL", "require", "module", "structuredClone", "fetch", "ReadableStream", "Request", "Response"].map((name) => [name, "readonly"])) },
   },
+  {
+    // Parts of these run in a page.
+    files: ["tests/inspect/*.mjs"],
+    languageOptions: { globals: Object.fromEntries(["window", "document", "location", "innerWidth", "addEventListener", "requestAnimationFrame", "sessionStorage", "PerformanceObserver"].map((name) => [name, "readonly"])) },
+  },
 );

@@ -10,5 +10,6 @@ import "./styles/wire.css";
 const page = document.getElementById("page");
 if (page) {
   void connect();
-  createRoot(page).render(<App />);
+  // The page shows what it could not draw.
+  createRoot(page, { onCaughtError: () => undefined }).render(<App />);
 }

@@ -268,7 +268,16 @@ pub(super) static NODE: Entry = Entry {
         Step::new(
             Turn::Early,
             "node lint and types",
-            &[PACKAGE, FIXTURES, EXAMPLES, BENCHES, Path("cli/npm/"), Path("tests/api/"), Path("tests/npm/")],
+            &[
+                PACKAGE,
+                FIXTURES,
+                EXAMPLES,
+                BENCHES,
+                Path("cli/npm/"),
+                Path("tests/api/"),
+                Path("tests/inspect/"),
+                Path("tests/npm/"),
+            ],
             node::lint,
         ),
         // The server and the authorization server are Node programs.

@@ -1,6 +1,6 @@
 // A form for a JSON Schema.
 import withTheme from "@rjsf/core/lib/withTheme.js";
-import type { Experimental_DefaultFormStateBehavior, UiSchema } from "@rjsf/utils";
+import { TranslatableString, englishStringTranslator, type Experimental_DefaultFormStateBehavior, type UiSchema } from "@rjsf/utils";
 import { Component, useId, useMemo, useRef, type ReactNode } from "react";
 import type { JsonObject } from "../protocol";
 import { isObject } from "../words";
@@ -59,6 +59,7 @@ function Inner({ id, schema, value, onChange, disabled }: Required<Props> & { id
       liveValidate="onBlur"
       showErrorList={false}
       noHtml5Validate
+      translateString={translate}
       experimental_defaultFormStateBehavior={behavior}
       onChange={({ formData }: { formData?: unknown }) => {
         data.current = formData;
@@ -67,6 +68,10 @@ function Inner({ id, schema, value, onChange, disabled }: Required<Props> & { id
     />
   );
 }
+
+/** A new member begins empty. */
+const translate = (text: TranslatableString, params?: string[]): string =>
+  text === TranslatableString.NewStringDefault ? "" : englishStringTranslator(text, params);
 
 /** A schema that the form cannot show is left to the JSON view. */
 class Guard extends Component<{ children: ReactNode }, { failed: string | null }> {

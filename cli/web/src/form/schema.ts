@@ -24,13 +24,35 @@ function walk(schema: JsonObject, required: boolean): JsonObject {
   }
   for (const key of PARTS) {
     const parts = out[key];
-    if (Array.isArray(parts)) out[key] = parts.map((one) => (isObject(one) ? walk(one, true) : one));
+    if (Array.isArray(parts)) out[key] = parts.map((one) => (isObject(one) ? titled(walk(one, true)) : one));
   }
   for (const key of SINGLE) {
     const one = out[key];
     if (isObject(one)) out[key] = walk(one, true);
   }
-  return withoutNull(out, required);
+  return withoutNull(ofAnyType(alone(out)), required);
+}
+
+/** A variant is known by its type if it has no title. */
+function titled(schema: JsonObject): JsonObject {
+  const { title = schema.type, const: only } = schema;
+  return typeof title !== "string" || only !== undefined ? schema : { ...schema, title };
+}
+
+/** Older generators wrap a reference, so that it can have a description. */
+function alone({ allOf, ...rest }: JsonObject): JsonObject {
+  if (allOf === undefined) return rest;
+  const [only] = Array.isArray(allOf) ? allOf : [];
+  return Array.isArray(allOf) && allOf.length === 1 && isObject(only) ? { ...only, ...rest } : { ...rest, allOf };
+}
+
+/** These say, at least in part, what a value is. */
+const TYPING = ["type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref", "properties", "items", "not", "if"];
+
+/** A schema that permits everything has no field of its own. */
+function ofAnyType(schema: JsonObject): JsonObject {
+  if (TYPING.some((key) => key in schema)) return schema;
+  return { ...schema, anyOf: ["string", "number", "boolean"].map((type) => ({ type, title: type })) };
 }
 
 function mapped(members: JsonObject, change: (name: string, one: JsonObject) => Json): JsonObject {

@@ -23,10 +23,15 @@ import {
   type WidgetProps,
   type WrapIfAdditionalTemplateProps,
 } from "@rjsf/utils";
+import SelectWidget from "@rjsf/core/lib/components/widgets/SelectWidget.js";
 import { ChevronDown, ChevronUp, Copy, Plus, X, type LucideIcon } from "lucide-react";
-import type { ChangeEvent, ReactNode } from "react";
+import type { ChangeEvent, MouseEvent, ReactNode } from "react";
+import { flushSync } from "react-dom";
 import { Button, IconButton } from "../parts/controls";
 import { brief, printable } from "../words";
+
+/** A long description scrolls, and the keyboard must reach it. */
+const SCROLLS_FROM = 300;
 
 const isUnion = (schema: { anyOf?: unknown; oneOf?: unknown; enum?: unknown }): boolean =>
   (schema.anyOf !== undefined || schema.oneOf !== undefined) && schema.enum === undefined;
@@ -70,21 +75,30 @@ function typeName(schema: FieldTemplateProps["schema"]): string {
   return schema.format === undefined ? type : `${type}, ${schema.format}`;
 }
 
-function Title({ id, title, required, optionalDataControl }: TitleFieldProps) {
+interface LegendProps {
+  id: string;
+  title: string;
+  required?: boolean | undefined;
+  control?: ReactNode;
+}
+
+function Legend({ id, title, required, control }: LegendProps) {
   return (
     <legend id={id} className="field-label">
       <span className="name">{brief(title)}</span>
-      {required && <span className="star">*</span>}
-      {optionalDataControl}
+      {required === true && <span className="star">*</span>}
+      {control}
     </legend>
   );
 }
 
-function Description({ id, description }: DescriptionFieldProps) {
+const Title = ({ optionalDataControl, ...props }: TitleFieldProps): ReactNode => <Legend {...props} control={optionalDataControl} />;
+
+function Description({ id, description }: Pick<DescriptionFieldProps, "id" | "description">) {
   if (!description) return null;
   return (
-    <p id={id} className="field-description">
-      {typeof description === "string" ? printable(description) : description}
+    <p id={id} className="field-description" tabIndex={typeof description === "string" && description.length > SCROLLS_FROM ? 0 : undefined}>
+      {typeof description === "string" ? brief(description, 10_000) : description}
     </p>
   );
 }
@@ -101,59 +115,55 @@ function Errors({ errors = [], fieldPathId }: FieldErrorProps) {
 }
 
 function ObjectFields(props: ObjectFieldTemplateProps) {
-  const { title, description, properties, fieldPathId, schema, uiSchema, registry, required, optionalDataControl } = props;
-  const formData = props.formData as object | undefined;
-  const isRoot = fieldPathId.path.length === 0;
+  const { title, description, properties, fieldPathId, schema, uiSchema, required, optionalDataControl } = props;
   const content = (
     <>
       {properties.map(({ content: one }) => one)}
-      {canExpand(schema, uiSchema, formData) && (
-        <Button id={buttonId(fieldPathId, "add")} icon={Plus} kind="quiet" onClick={props.onAddProperty} disabled={props.disabled === true}>
-          Add a member
-        </Button>
+      {canExpand(schema, uiSchema, props.formData as object | undefined) && (
+        <Adding id={buttonId(fieldPathId, "add")} text="Add a member" disabled={props.disabled} onAdd={props.onAddProperty} />
       )}
     </>
   );
-  if (isRoot) return <div className="fields">{content}</div>;
-  if (properties.length === 0 && (schema.oneOf || schema.anyOf) && !schema.properties) return null;
+  if (fieldPathId.path.length === 0) return <div className="fields">{content}</div>;
+  if (properties.length === 0 && isUnion(schema) && !schema.properties) return null;
   return (
     <fieldset className="fields nested" id={fieldPathId.$id}>
-      {title && (
-        <Title
-          id={titleId(fieldPathId)}
-          title={title}
-          required={required === true}
-          schema={schema}
-          registry={registry}
-          optionalDataControl={optionalDataControl}
-        />
-      )}
-      <Description id={descriptionId(fieldPathId)} description={description ?? ""} schema={schema} registry={registry} />
+      {title && <Legend id={titleId(fieldPathId)} title={title} required={required} control={optionalDataControl} />}
+      <Description id={descriptionId(fieldPathId)} description={description ?? ""} />
       {content}
     </fieldset>
   );
 }
 
-function Items(props: ArrayFieldTemplateProps) {
-  const { title, schema, fieldPathId, items, canAdd, onAddClick, registry, required, optionalDataControl } = props;
+function Items({ title, schema, fieldPathId, items, canAdd, onAddClick, required, optionalDataControl, disabled }: ArrayFieldTemplateProps) {
   return (
     <fieldset className="fields nested" id={fieldPathId.$id}>
-      <Title
-        id={titleId(fieldPathId)}
-        title={title}
-        required={required === true}
-        schema={schema}
-        registry={registry}
-        optionalDataControl={optionalDataControl}
-      />
-      <Description id={descriptionId(fieldPathId)} description={schema.description ?? ""} schema={schema} registry={registry} />
+      <Legend id={titleId(fieldPathId)} title={title} required={required} control={optionalDataControl} />
+      <Description id={descriptionId(fieldPathId)} description={schema.description ?? ""} />
       {items}
-      {canAdd && (
-        <Button id={buttonId(fieldPathId, "add")} icon={Plus} kind="quiet" onClick={onAddClick} disabled={props.disabled === true}>
-          Add an item
-        </Button>
-      )}
+      {canAdd && <Adding id={buttonId(fieldPathId, "add")} text="Add an item" disabled={disabled} onAdd={onAddClick} />}
     </fieldset>
+  );
+}
+
+interface AddingProps {
+  id: string;
+  text: string;
+  disabled?: boolean | undefined;
+  onAdd: (event: MouseEvent) => void;
+}
+
+/** Adds a field, and goes to it. */
+function Adding({ id, text, disabled, onAdd }: AddingProps) {
+  const add = (event: MouseEvent<HTMLButtonElement>): void => {
+    // At once, so that no key that follows goes elsewhere.
+    flushSync(() => onAdd(event));
+    event.currentTarget.previousElementSibling?.querySelector<HTMLElement>("input, textarea, select, button")?.focus();
+  };
+  return (
+    <Button id={id} icon={Plus} kind="quiet" onClick={add} disabled={disabled}>
+      {text}
+    </Button>
   );
 }
 
@@ -176,7 +186,7 @@ function Member(props: WrapIfAdditionalTemplateProps) {
   if (!(ADDITIONAL_PROPERTY_FLAG in schema)) return <div className="field">{children}</div>;
   return (
     <div className="field member">
-      <input id={`${id}-key`} aria-label="Name of the member" defaultValue={label} onBlur={onKeyRenameBlur} disabled={disabled} />
+      <input id={`${id}-key`} aria-label="Name of the member" defaultValue={label} onFocus={({ target }) => target.select()} onBlur={onKeyRenameBlur} disabled={disabled} />
       <div className="item-content">{children}</div>
       <IconButton icon={X} label={`Remove ${brief(label)}`} onClick={onRemoveProperty} />
     </div>
@@ -214,8 +224,13 @@ function Input(props: BaseInputTemplateProps) {
     onBlur: () => onBlur(id, value),
     onFocus: () => onFocus(id, value),
   };
-  if (found === "text" && schema.format === undefined) return <textarea rows={1} spellCheck={false} {...shared} />;
-  return <input type={found} step={step} min={min} max={max} spellCheck={false} {...shared} />;
+  const isPlain = found === "text" && schema.format === undefined;
+  return (
+    <div>
+      {isPlain ? <textarea rows={1} spellCheck={false} {...shared} /> : <input type={found} step={step} min={min} max={max} {...shared} />}
+      {printable(text) !== text && <p className="field-errors">Hidden characters: {brief(printable(text))}</p>}
+    </div>
+  );
 }
 
 /** A checkbox cannot say that a value is left out. */
@@ -295,4 +310,10 @@ function Time(props: WidgetProps) {
 
 const EXAMPLES: Partial<Record<string, string>> = { "date-time": "2026-07-28T12:00:00Z", date: "2026-07-28", time: "12:00:00Z" };
 
-export const widgets = { CheckboxWidget: YesNo, DateTimeWidget: Time, DateWidget: Time, TimeWidget: Time };
+/** Several of a few values are checked, as a list in which Space chooses hides how. */
+function Choice(props: WidgetProps) {
+  const { CheckboxesWidget: Several } = props.registry.widgets;
+  return props.multiple === true && Several ? <Several {...props} /> : <SelectWidget {...props} />;
+}
+
+export const widgets = { CheckboxWidget: YesNo, SelectWidget: Choice, DateTimeWidget: Time, DateWidget: Time, TimeWidget: Time };

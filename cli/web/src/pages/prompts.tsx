@@ -3,13 +3,13 @@ import { useState } from "react";
 import { Calls, useCalls } from "../call/call-card";
 import { MOD, useKey } from "../keys";
 import { CompletedFields } from "../parts/completed";
-import { Button, Empty, ProblemBox } from "../parts/controls";
+import { Button, Empty, ProblemBox, Prose } from "../parts/controls";
 import { Split } from "../parts/split";
 import { go, usePlace, valuesOf } from "../place";
 import { command } from "../program";
 import type { JsonObject } from "../protocol";
 import { useAction, useConnection, useEra, useList } from "../store";
-import { brief, many, objectsIn, printable, textIn } from "../words";
+import { brief, many, objectsIn, textIn } from "../words";
 import { useInstead } from "./instead";
 
 const nameOf = (prompt: JsonObject): string => textIn(prompt, "name") ?? "";
@@ -67,7 +67,7 @@ function Prompt({ prompt, query }: { prompt: JsonObject; query: string }) {
       <header className="head">
         <h2 className="mono">{brief(name)}</h2>
       </header>
-      {description !== null && <p className="description">{printable(description.slice(0, 10_000))}</p>}
+      {description !== null && <Prose text={description} />}
       <h3>Arguments</h3>
       {args.length === 0 && <p className="note">Takes no arguments.</p>}
       <CompletedFields reference={{ type: "ref/prompt", name }} args={args} values={values} onChange={setValues} />

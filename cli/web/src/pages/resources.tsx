@@ -3,13 +3,13 @@ import { useEffect, useMemo, useState } from "react";
 import { Calls, useCalls } from "../call/call-card";
 import { MOD, useKey } from "../keys";
 import { CompletedFields } from "../parts/completed";
-import { Badge, Button, Empty, Fact, ProblemBox } from "../parts/controls";
+import { Badge, Button, Empty, Fact, ProblemBox, Prose } from "../parts/controls";
 import { Split } from "../parts/split";
 import { go, usePlace } from "../place";
 import { command } from "../program";
 import type { JsonObject } from "../protocol";
 import { useAction, useConnection, useEra, useKnown, useList } from "../store";
-import { brief, many, objectIn, printable, sizeOf, textIn, timeOf } from "../words";
+import { brief, many, objectIn, sizeOf, textIn, timeOf } from "../words";
 import { useInstead } from "./instead";
 
 const keyOf = (one: JsonObject): string => textIn(one, "uri") ?? textIn(one, "uriTemplate") ?? "";
@@ -70,7 +70,7 @@ function Head({ one }: { one: JsonObject }) {
       <header className="head">
         <h2>{brief(labelOf(one))}</h2>
       </header>
-      {description !== null && <p className="description">{printable(description.slice(0, 10_000))}</p>}
+      {description !== null && <Prose text={description} />}
     </>
   );
 }

@@ -1,12 +1,12 @@
 import { Activity, Plus, RefreshCw, X } from "lucide-react";
 import { useState, type ReactNode } from "react";
-import { Badge, Button, Copy, Empty, Fact, IconButton, ProblemBox, Skeleton } from "../parts/controls";
+import { Badge, Button, Copy, Empty, Fact, IconButton, ProblemBox, Prose, Skeleton } from "../parts/controls";
 import { LongText } from "../parts/text";
 import { linkTo, type Page } from "../place";
 import { command } from "../program";
 import type { Connection, Json, ListName } from "../protocol";
 import { useAction, useConnection, useKnown } from "../store";
-import { brief, isObject, many, msOf, printable, sizeOf, textIn, timeOf } from "../words";
+import { brief, isObject, many, msOf, sizeOf, textIn, timeOf } from "../words";
 
 const LOGS_SHOWN = 100;
 
@@ -27,7 +27,7 @@ export function Server() {
         {textIn(info, "version") !== null && <Badge>{brief(textIn(info, "version") ?? "", 60)}</Badge>}
       </header>
       {textIn(info, "description") !== null && (
-        <p className="description">{printable(textIn(info, "description")?.slice(0, 2000) ?? "")}</p>
+        <Prose text={textIn(info, "description") ?? ""} />
       )}
       {connection.revision !== null && <Next connection={connection} />}
       <div className="columns">

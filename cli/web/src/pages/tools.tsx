@@ -4,7 +4,7 @@ import { Calls, useCalls } from "../call/call-card";
 import { CodeMenu, CodeView, type Shown } from "../call/code";
 import { Form } from "../form/form";
 import { MOD, useKey } from "../keys";
-import { Badge, Button, Empty, ProblemBox } from "../parts/controls";
+import { Badge, Button, Empty, ProblemBox, Prose } from "../parts/controls";
 import { JsonField } from "../parts/json-field";
 import { Segments } from "../parts/segments";
 import { Split } from "../parts/split";
@@ -13,7 +13,7 @@ import { go, linkTo, usePlace, valuesOf } from "../place";
 import { command } from "../program";
 import type { Connection, JsonObject } from "../protocol";
 import { useAction, useConnection, useEra, useKnown, useList } from "../store";
-import { brief, many, objectIn, printable, textIn } from "../words";
+import { brief, many, objectIn, textIn } from "../words";
 import { useInstead } from "./instead";
 
 const CHECK_AFTER_MS = 250;
@@ -127,7 +127,7 @@ function Tool({ tool, query }: { tool: JsonObject; query: string }) {
           </Badge>
         ))}
       </header>
-      {description !== null && <p className="description">{printable(description.slice(0, 10_000))}</p>}
+      {description !== null && <Prose text={description} />}
       <Segments
         label="Arguments"
         chosen={view}

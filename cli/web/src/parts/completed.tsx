@@ -3,7 +3,8 @@ import { useEffect, useId, useState } from "react";
 import { command } from "../program";
 import type { Commands } from "../protocol";
 import { useConnection, useEra } from "../store";
-import { brief, printable } from "../words";
+import { brief } from "../words";
+import { Prose } from "./controls";
 
 const ASK_AFTER_MS = 150;
 
@@ -65,7 +66,7 @@ function Field({ reference, argument: { name, description, required }, values, o
           </span>
         )}
       </label>
-      {description !== null && <p className="field-description">{printable(description.slice(0, 2000))}</p>}
+      {description !== null && <Prose text={description} className="field-description" />}
       <input
         id={id}
         value={value}

@@ -5,6 +5,8 @@ import type { Problem } from "../protocol";
 import { brief, printable } from "../words";
 
 const SKELETON_AFTER_MS = 150;
+const SCROLLS_FROM = 300;
+const PROSE_MOST = 10_000;
 const COPIED_MS = 1500;
 
 interface ButtonProps extends ComponentProps<"button"> {
@@ -114,6 +116,15 @@ export function Skeleton() {
     <div className="skeleton" role="status" aria-label="Loading" data-shown={shown}>
       <i /> <i /> <i /> <i />
     </div>
+  );
+}
+
+/** A long text of the server scrolls in its own box, which the keyboard must reach. */
+export function Prose({ text, className = "description" }: { text: string; className?: string }) {
+  return (
+    <p className={className} tabIndex={text.length > SCROLLS_FROM ? 0 : undefined}>
+      {brief(text, PROSE_MOST)}
+    </p>
   );
 }
 

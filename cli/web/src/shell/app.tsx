@@ -50,7 +50,7 @@ export function App() {
         <Banner />
         <Questions />
         <div className="view">
-          <View />
+          {link.state !== "unknown" && <View />}
         </div>
       </main>
       <Wire />

@@ -258,7 +258,7 @@ const TABLE: &[(&str, Runs)] = &[
         ]),
     ),
     ("tests/go-modules/main.go", Steps(&["go lint and tests", "go modules"])),
-    ("tests/inspect/run.mjs", Steps(&["inspect states"])),
+    ("tests/inspect/run.mjs", Steps(&["inspect states", "node lint and types"])),
     ("tests/jvm-boms/pom.xml", Steps(&["java lint"])),
     ("tests/matrix/features.json", Steps(&["matrix", "xtask tests"])),
     (

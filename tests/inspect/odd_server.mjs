@@ -1,0 +1,72 @@
+// A server on standard input that does what servers should not, or too much of what they may.
+//
+// odd_server.mjs KIND: `hostile`, `many`, `bare`, `dying`, `schemas`.
+import { createInterface } from "node:readline";
+import { readFileSync } from "node:fs";
+
+const [kind] = process.argv.slice(2);
+const none = { type: "object", properties: {} };
+
+/** Text that is dangerous where it is taken for something else. */
+const HOSTILE = `<img src=x onerror="document.title='run'"><script>document.title='run'</script>\u202etxt.exe\u001b]0;x\u0007 [a](javascript:alert(1))`;
+const HUGE = `${HOSTILE} ${"long ".repeat(200_000)}`;
+
+const TOOLS = {
+  hostile: () => [
+    { name: "hostile", title: HOSTILE, description: HUGE, inputSchema: { type: "object", title: HOSTILE, properties: { [HOSTILE]: { type: "string", title: HOSTILE, description: HUGE, default: HOSTILE } } } },
+    { name: HUGE.slice(0, 100_000), description: HOSTILE, inputSchema: none },
+    { name: "broken-schema", inputSchema: { type: "object", properties: { a: { $ref: "#/nowhere" }, b: { type: "wrong" } } } },
+    ...["__proto__", "constructor", "../../etc/passwd", "?#/%2F"].map((name) => ({ name, inputSchema: none })),
+  ],
+  many: () => [
+    ...Array.from({ length: 9998 }, (_, at) => ({ name: `tool_${String(at).padStart(5, "0")}`, description: `Number ${at}`, inputSchema: none })),
+    { name: "large", description: "A result of 5 MB", inputSchema: none },
+    { name: "flood", description: "20,000 messages", inputSchema: none },
+  ],
+  dying: () => [{ name: "count", description: "Dies at the third call", inputSchema: none }],
+  schemas: () =>
+    JSON.parse(readFileSync(new URL("schemas.json", import.meta.url), "utf8")).map(({ name, schema }) => ({ name, inputSchema: schema })),
+};
+
+const capabilities = kind === "bare" ? {} : kind === "hostile" ? { tools: {}, resources: {}, prompts: {}, logging: {} } : { tools: {} };
+let calls = 0;
+
+const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+const text = (words) => ({ content: [{ type: "text", text: words }] });
+
+function called({ name, arguments: given }) {
+  if (kind === "hostile") return { content: [{ type: "text", text: HUGE }, { type: HOSTILE, x: HOSTILE }, { type: "image", data: HOSTILE, mimeType: HOSTILE }, { type: "resource_link", uri: "javascript:alert(1)", name: HOSTILE }], structuredContent: { [HOSTILE]: HOSTILE } };
+  if (name === "large") return text("é".repeat(2_500_000));
+  if (name === "flood") {
+    for (let at = 0; at < 20_000; ++at) send({ method: "notifications/message", params: { level: "info", data: `message ${at}` } });
+    return text("flooded");
+  }
+  if (kind === "dying" && ++calls === 3) {
+    console.error("the database is locked");
+    process.exit(3);
+  }
+  return text(kind === "schemas" ? JSON.stringify(given) : `call ${calls}`);
+}
+
+const ANSWERS = {
+  initialize: () => ({
+    protocolVersion: "2025-11-25",
+    capabilities,
+    serverInfo: kind === "hostile" ? { name: HOSTILE, title: HUGE.slice(0, 10_000), version: HOSTILE } : { name: `odd ${kind}`, version: "1.0.0" },
+    ...(kind === "hostile" ? { instructions: HUGE } : {}),
+  }),
+  "tools/list": () => ({ tools: TOOLS[kind]() }),
+  "tools/call": called,
+  "resources/list": () => ({ resources: [{ uri: "javascript:alert(1)", name: HOSTILE, description: HUGE, mimeType: HOSTILE }] }),
+  "resources/templates/list": () => ({ resourceTemplates: [{ uriTemplate: `x://{${"a".repeat(500)}}`, name: HOSTILE }] }),
+  "prompts/list": () => ({ prompts: [{ name: HOSTILE, description: HUGE, arguments: [{ name: HOSTILE, description: HUGE }] }] }),
+  ping: () => ({}),
+};
+
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined || method === undefined) return;
+  const answer = ANSWERS[method];
+  if (answer) send({ id, result: answer(params ?? {}) });
+  else send({ id, error: { code: -32601, message: "Method not found" } });
+});

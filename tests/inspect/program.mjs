@@ -1,0 +1,39 @@
+// The program under test, and the servers that it inspects.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const START_MS = 30_000;
+const END_MS = 10_000;
+
+const file = (name) => fileURLToPath(new URL(name, import.meta.url));
+
+/** The command of a server: `fixture`, `everything`, or a kind of `odd_server.mjs`. */
+export function commandOf(server, fixture) {
+  if (server === "fixture") return [fixture, "--stdio"];
+  if (server === "everything") return [process.execPath, file("node_modules/@modelcontextprotocol/server-everything/dist/index.js")];
+  return [process.execPath, file("odd_server.mjs"), server];
+}
+
+/** A running `trunkline inspect`, and the URL of its page. */
+export async function inspect(program, command) {
+  const child = spawn(program, ["inspect", "--no-open", "--", ...command], { stdio: ["ignore", "pipe", "pipe"] });
+  let said = "";
+  child.stderr.on("data", (text) => (said += text));
+  const lines = createInterface({ input: child.stdout });
+  const url = await Promise.race([
+    once(lines, "line").then(([line]) => line),
+    once(child, "exit").then(([status]) => Promise.reject(new Error(`inspect ended with ${status}: ${said}`))),
+    new Promise((_, reject) => setTimeout(reject, START_MS, new Error("inspect prints no URL")).unref()),
+  ]);
+  const stop = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill("SIGINT");
+    const timer = setTimeout(() => child.kill("SIGKILL"), END_MS);
+    await ended;
+    clearTimeout(timer);
+  };
+  return { url, stop };
+}

@@ -1,0 +1,131 @@
+// The page of `trunkline inspect` in a real browser.
+//
+// run.mjs [--long] [--only WORD] --browser FILE --pictures FOLDER PROGRAM FIXTURE: prints `ok` or
+// `not ok` with the name of each trial, and keeps a picture of each state.
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+
+import { fillSchema, withoutMouse } from "./keyboard.mjs";
+import { judge, openPage, startBrowser } from "./page.mjs";
+import { commandOf, inspect } from "./program.mjs";
+import { STATES } from "./states.mjs";
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { long: { type: "boolean" }, only: { type: "string", default: "" }, browser: { type: "string" }, pictures: { type: "string" } },
+});
+const [program, fixture] = positionals;
+const LOOK = { width: 1400, height: 900, theme: "light" };
+const SIZES = [{ width: 1400, height: 900 }, { width: 700, height: 900 }, { width: 360, height: 780 }];
+const THEMES = ["light", "dark"];
+/** Rows of tools and of messages that are seen at once. */
+const ROWS = { tools: 24, messages: 12 };
+
+mkdirSync(values.pictures, { recursive: true });
+const browser = await startBrowser(values.browser);
+let failed = false;
+
+async function trial(name, work) {
+  if (!name.includes(values.only)) return;
+  try {
+    const faults = await work();
+    if (faults.length > 0) throw new Error(faults.join("\n  "));
+    console.log(`ok ${name}`);
+  } catch (error) {
+    failed = true;
+    console.log(`not ok ${name}: ${error.message}`);
+  }
+}
+
+/** Does something on a new page of a new program, and judges the page. */
+async function onPage(server, look, act, name) {
+  const running = await inspect(program, commandOf(server, fixture));
+  try {
+    return await onPageOf(running, look, act, name);
+  } finally {
+    await running.stop();
+  }
+}
+
+async function onPageOf(running, look, act, name) {
+  const { page, context, faults } = await openPage(browser, running.url, look);
+  try {
+    await act(page, running);
+    return await judge(page, faults);
+  } finally {
+    await page.screenshot({ path: join(values.pictures, `${name.replace(/\W+/g, "-")}.png`) });
+    await context.close();
+  }
+}
+
+const looks = SIZES.flatMap((size) => THEMES.map((theme) => ({ ...size, theme })));
+for (const { name, server, short, wire, act } of STATES) {
+  if (!values.long && !short) continue;
+  const shown = values.long ? looks : [LOOK];
+  for (const look of shown) {
+    const full = `${name}, ${look.width} ${look.theme}`;
+    const acts = async (page, running) => {
+      // A narrow window begins without the wire.
+      if (wire && look.width === 360) await page.locator(".wire-title").click();
+      await act(page, running);
+    };
+    await trial(full, () => onPage(server, look, acts, full));
+  }
+}
+await trial("keyboard only", () => onPage("fixture", LOOK, withoutMouse, "keyboard only"));
+await trial("rows at once", () => onPage("many", LOOK, rowsAtOnce, "rows at once"));
+await trial("a foreign token", () => onPage("bare", LOOK, foreignToken, "a foreign token"));
+if (values.long) {
+  await fillAll();
+  await trial("frames while scrolling 10,000 tools", () => onPage("many", LOOK, scrolls, "scrolling"));
+}
+await browser.close();
+process.exitCode = failed ? 1 : 0;
+
+/** Schemas of servers of others, filled in by keyboard alone. */
+async function fillAll() {
+  const running = await inspect(program, commandOf("schemas", fixture));
+  for (const one of JSON.parse(readFileSync(new URL("schemas.json", import.meta.url), "utf8"))) {
+    const name = `schema ${one.name}`;
+    await trial(name, () => onPageOf(running, LOOK, (page) => fillSchema(page, one), name));
+  }
+  await running.stop();
+}
+
+async function rowsAtOnce(page) {
+  await page.evaluate(() => (location.hash = "#/tools"));
+  await page.locator(".split-list .row").first().waitFor();
+  const rows = (selector) =>
+    page.evaluate((list) => Math.floor((document.querySelector(list)?.clientHeight ?? 0) / 28), selector);
+  const messages = await rows(".wire-list");
+  await page.locator(".wire-title").click();
+  await page.locator(".wire-title").click();
+  const tools = await rows(".split-list .list");
+  if (messages < ROWS.messages || tools < ROWS.tools) throw new Error(`${tools} tools and ${messages} messages`);
+}
+
+async function foreignToken(page) {
+  await page.evaluate(() => sessionStorage.setItem("trunkline-inspect-token", "foreign"));
+  await page.reload();
+  await page.getByText("This page has no access to trunkline").waitFor();
+}
+
+/** Frames that come late while the list moves by a page each. */
+async function scrolls(page) {
+  await page.evaluate(() => (location.hash = "#/tools"));
+  await page.locator(".split-list .row").first().waitFor();
+  const times = await page.evaluate(async () => {
+    const list = document.querySelector(".split-list .list");
+    const found = [];
+    for (let at = 0; at < 120; ++at) {
+      const start = performance.now();
+      list.scrollTop += 700;
+      await new Promise(requestAnimationFrame);
+      found.push(performance.now() - start);
+    }
+    return found.sort((a, b) => a - b);
+  });
+  const median = times[times.length / 2];
+  if (median > 1000 / 55) throw new Error(`a frame takes ${median.toFixed(1)} ms`);
+}

@@ -1,0 +1,304 @@
+// The states of the page. Those with `short` are in the short form, at one width.
+import { go } from "./page.mjs";
+
+const MAIN = ".actions .button.main";
+
+const call = async (page, tool) => {
+  await go(page, `#/tools/${tool}`);
+  await page.click(MAIN);
+};
+const shows = (page, text) => page.getByText(text).first().waitFor();
+
+export const STATES = [
+  { name: "server", server: "fixture", short: true, act: (page) => page.waitForSelector(".offers") },
+  {
+    name: "tools",
+    server: "fixture",
+    act: async (page) => {
+      await go(page, "#/tools");
+      await shows(page, "Choose one, and call it.");
+    },
+  },
+  {
+    name: "called",
+    server: "fixture",
+    short: true,
+    act: async (page) => {
+      await call(page, "add_numbers?a=1&b=2");
+      await shows(page, "3");
+      await page.waitForSelector(".call .badge.good");
+    },
+  },
+  {
+    name: "structured",
+    server: "fixture",
+    act: async (page) => {
+      await call(page, "structured?city=Paris");
+      await page.getByRole("tab", { name: "Structured" }).click();
+      await page.waitForSelector(".call .json");
+    },
+  },
+  {
+    name: "picture",
+    server: "fixture",
+    act: async (page) => {
+      await call(page, "test_multiple_content_types");
+      await page.waitForSelector(".call img");
+    },
+  },
+  {
+    name: "tool error",
+    server: "fixture",
+    act: async (page) => {
+      await call(page, "test_error_handling");
+      await page.waitForSelector(".call .badge.bad");
+    },
+  },
+  {
+    name: "running",
+    server: "fixture",
+    act: async (page) => {
+      await call(page, "slow?ms=60000");
+      await page.waitForSelector(".call .progress");
+    },
+  },
+  {
+    name: "cancelled",
+    server: "fixture",
+    act: async (page) => {
+      await call(page, "slow?ms=60000");
+      await page.getByRole("article").getByRole("button", { name: "Cancel" }).click();
+      await page.waitForSelector(".call .badge.warn");
+    },
+  },
+  {
+    name: "round",
+    server: "fixture",
+    act: async (page) => {
+      await call(page, "test_elicitation_sep1330_enums");
+      await page.waitForSelector(".round");
+    },
+  },
+  {
+    name: "round with an address",
+    server: "fixture",
+    act: async (page) => {
+      await call(page, "test_url_elicitation");
+      await page.getByText("Open example.com").waitFor();
+    },
+  },
+  {
+    name: "round for a model",
+    server: "fixture",
+    act: async (page) => {
+      await call(page, "test_sampling?prompt=Hello");
+      await page.waitForSelector(".round .editor-root");
+    },
+  },
+  {
+    name: "JSON",
+    server: "fixture",
+    act: async (page) => {
+      await go(page, "#/tools/echo?message=hi");
+      await page.getByRole("tab", { name: "JSON" }).click();
+      await page.waitForSelector(".editor-root");
+    },
+  },
+  {
+    name: "schema",
+    server: "fixture",
+    act: async (page) => {
+      await go(page, "#/tools/echo");
+      await page.getByRole("tab", { name: "Schema" }).click();
+      await page.waitForSelector(".json");
+    },
+  },
+  {
+    name: "code",
+    server: "fixture",
+    act: async (page) => {
+      await go(page, "#/tools/echo?message=hi");
+      await page.getByRole("button", { name: "Copy as" }).click();
+      await page.getByRole("menuitem").first().click();
+      await page.waitForSelector(".code pre");
+    },
+  },
+  {
+    name: "resource",
+    server: "fixture",
+    act: async (page) => {
+      await go(page, `#/resources/${encodeURIComponent("test://static-text")}`);
+      await page.click(MAIN);
+      await shows(page, "This is the content of the static text resource.");
+    },
+  },
+  {
+    name: "template",
+    server: "fixture",
+    act: async (page) => {
+      await go(page, "#/resources");
+      await page.locator(".row", { hasText: "template" }).first().click();
+      await page.fill(".field input", "7");
+      await page.locator("dd", { hasText: "7" }).waitFor();
+    },
+  },
+  {
+    name: "prompt",
+    server: "fixture",
+    act: async (page) => {
+      await go(page, "#/prompts/test_prompt_with_arguments");
+      const fields = page.locator(".split-detail .field input");
+      await fields.first().fill("par");
+      await page.waitForSelector("datalist option", { state: "attached" });
+      await fields.first().fill("paris");
+      await fields.nth(1).fill("x");
+      await page.click(MAIN);
+      await page.waitForSelector(".call .part");
+    },
+  },
+  {
+    name: "task",
+    server: "everything",
+    act: async (page) => {
+      await go(page, "#/tools/simulate-research-query?topic=x");
+      await page.click(MAIN);
+      await page.locator(".call-head .button", { hasText: "task" }).first().click();
+      await shows(page, "Wait for its result");
+      await page.waitForSelector(".split-detail .json");
+    },
+  },
+  { name: "nothing offered", server: "bare", act: (page) => page.waitForSelector(".empty") },
+  {
+    name: "empty",
+    server: "bare",
+    act: async (page) => {
+      await go(page, "#/prompts");
+      await shows(page, "It did not declare the capability.");
+    },
+  },
+  {
+    name: "10,000 tools",
+    server: "many",
+    act: async (page) => {
+      await go(page, "#/tools/tool_07000");
+      await page.waitForSelector("[aria-selected=true]", { state: "attached" });
+    },
+  },
+  {
+    name: "result of 5 MB",
+    server: "many",
+    act: async (page) => {
+      await call(page, "large");
+      await page.getByRole("button", { name: "Show all" }).click();
+      await page.waitForSelector(".lines .line");
+    },
+  },
+  {
+    name: "flood",
+    server: "many",
+    act: async (page) => {
+      await call(page, "flood");
+      await page.waitForSelector(".call .badge.good");
+    },
+  },
+  {
+    name: "hostile server",
+    server: "hostile",
+    short: true,
+    act: async (page) => {
+      await page.waitForSelector(".offers");
+      await go(page, "#/prompts");
+      await page.locator(".row").first().waitFor();
+      await go(page, "#/resources");
+      await page.locator(".row").first().waitFor();
+      await go(page, "#/tools/broken-schema");
+      await page.waitForSelector("h2");
+      await call(page, "hostile");
+      await page.getByRole("button", { name: "Show all" }).click();
+      await page.waitForSelector(".call .part");
+    },
+  },
+  {
+    name: "closed",
+    server: "dying",
+    act: async (page) => {
+      for (let times = 1; times <= 3; ++times) {
+        await call(page, "count");
+        await page.locator(".call").nth(times - 1).waitFor();
+      }
+      await shows(page, "the database is locked");
+      await page.waitForSelector(".stage[data-stale=true]");
+    },
+  },
+  {
+    name: "restarted",
+    server: "dying",
+    act: async (page) => {
+      for (let times = 1; times <= 3; ++times) {
+        await call(page, "count");
+        await page.locator(".call").nth(times - 1).waitFor();
+      }
+      await page.locator(".stage > .problem").getByRole("button", { name: "Reconnect" }).click();
+      await page.waitForSelector(".stage[data-stale=false]");
+    },
+  },
+  {
+    name: "program ended",
+    server: "fixture",
+    short: true,
+    act: async (page, program) => {
+      await go(page, "#/tools/echo");
+      await page.waitForSelector(MAIN);
+      await program.stop();
+      await shows(page, "trunkline has ended");
+    },
+  },
+  {
+    name: "message",
+    server: "fixture",
+    wire: true,
+    act: async (page) => {
+      await page.locator(".wire-list .row").first().click();
+      await page.waitForSelector(".wire-detail .json");
+    },
+  },
+  {
+    name: "eras side by side",
+    server: "fixture",
+    wire: true,
+    act: async (page) => {
+      await page.selectOption(".wire-bar select", "aligned");
+      await page.waitForSelector(".aligned .cell");
+    },
+  },
+  {
+    name: "sent again",
+    server: "fixture",
+    wire: true,
+    act: async (page) => {
+      await page.fill("[aria-label='Filter the wire']", "tools/list");
+      await page.locator(".wire-list .row").first().click();
+      await page.getByRole("button", { name: "Send again, edited" }).click();
+      await page.waitForSelector(".again .editor-root");
+      await page.getByRole("button", { name: "Send", exact: true }).click();
+      await page.waitForSelector(".again .call .badge.good");
+    },
+  },
+  {
+    name: "palette",
+    server: "fixture",
+    act: async (page) => {
+      await page.keyboard.press("Control+k");
+      await page.keyboard.type("echo");
+      await page.locator(".palette .row").first().waitFor();
+    },
+  },
+  {
+    name: "keys",
+    server: "fixture",
+    act: async (page) => {
+      await page.keyboard.press("?");
+      await page.waitForSelector(".dialog");
+    },
+  },
+];
