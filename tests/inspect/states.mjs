@@ -137,7 +137,7 @@ export const STATES = [
     server: "fixture",
     act: async (page) => {
       await go(page, "#/resources");
-      await page.locator(".row", { hasText: "template" }).first().click();
+      await page.locator(".split-list .row", { hasText: "template" }).first().click();
       await page.fill(".field input", "7");
       await page.locator("dd", { hasText: "7" }).waitFor();
     },

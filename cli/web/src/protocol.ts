@@ -34,11 +34,11 @@ export type Time = number;
 export interface Problem {
   /** A kind of error: `transport`, `timeout`, `protocol`, `cancelled`, `unauthorized`, … */
   code: string;
-  /** What is wrong, with the server's own code and text first. */
+  /** The problem, with the server's own code and text first. */
   what: string;
-  /** What was tried. */
+  /** The attempt. */
   where: string | null;
-  /** What to do. */
+  /** Advice. */
   hint: string | null;
   /** Further lines: the last ones of the server's standard error. */
   lines: string[];
@@ -57,7 +57,7 @@ export interface Refusal {
 
 export interface Snapshot {
   event: "snapshot";
-  /** That of the last increment which this snapshot contains. */
+  /** The number of the last increment in this snapshot. */
   sequence: number;
   program: { version: string };
   target: Target;
@@ -153,7 +153,7 @@ export interface WireRow {
   method: string | null;
   /** The JSON-RPC id. */
   rpcId: string | number | null;
-  /** What the request is about: the name of the tool, the URI of the resource, the URL of an exchange. */
+  /** The subject of the request: the name of the tool, the URI of the resource, the URL of an exchange. */
   about: string | null;
   /** The row of the request that this response answers, if it is kept. */
   answers: number | null;
@@ -258,7 +258,7 @@ export interface Exchange {
   members: string[];
   /** The text that it must follow, such as `RFC 8414 section 3.2`. */
   clause: string;
-  /** Whether the response is what the text demands: a status below 400, and no `error`. The first 401 of the server passes. */
+  /** True if the response is as the text demands: a status below 400, and no `error`. The first 401 of the server passes. */
   pass: boolean;
 }
 

@@ -31,8 +31,10 @@ export interface State {
   exchanges: Exchange[];
   codeForms: Snapshot["codeForms"];
   lingerSeconds: number;
-  /** The era that the person has chosen, if any. */
-  chosen: Era | null;
+  /** The era that the page shows. */
+  era: Era;
+  /** The person has chosen it. */
+  isChosen: boolean;
 }
 
 export const NOTHING: State = {
@@ -50,7 +52,8 @@ export const NOTHING: State = {
   exchanges: [],
   codeForms: [],
   lingerSeconds: 0,
-  chosen: null,
+  era: "legacy",
+  isChosen: false,
 };
 
 /** Applies events that arrived together, so that a flood of them draws once. */
@@ -65,6 +68,7 @@ export function after(state: State, events: Event[]): State {
     next.wire = [...next.wire, ...rows].slice(-ROWS_KEPT);
     next.wireHasMore ||= next.wire.length === ROWS_KEPT;
   }
+  if (!next.isChosen) next.era = eraOf(next);
   return next;
 }
 
@@ -127,9 +131,9 @@ function put<T extends { id: number }>(all: T[], one: T): T[] {
   return at < 0 ? [...all, one] : all.with(at, one);
 }
 
-/** The era that the page shows: the chosen one, else one that is open, newest first. */
-export function eraOf(state: State): Era {
-  const open = state.connections.filter((one) => one.state === "open").map((one) => one.era);
-  const tried = state.connections.find((one) => one.state !== "idle" && one.state !== "unsupported")?.era;
-  return state.chosen ?? open.at(-1) ?? tried ?? "legacy";
+/** The newest era that is open. One that has been closed stays, with the last data. */
+function eraOf({ connections, era }: State): Era {
+  const was = connections.find((one) => one.era === era);
+  if (era === "modern" && was && was.openings > 0) return era;
+  return connections.findLast((one) => one.state === "open")?.era ?? era;
 }

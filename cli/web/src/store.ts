@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useState, useSyncExternalStore } from "react";
 import { Unknown, command, listen, problemOf } from "./program";
 import type { Connection, Era, Event, JsonObject, ListName, Problem } from "./protocol";
-import { NOTHING, after, eraOf, type Link, type State } from "./state";
+import { NOTHING, after, type Link, type State } from "./state";
 
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 5000;
@@ -61,11 +61,11 @@ export function useKnown<T>(choose: (state: State) => T): T {
 }
 
 export const useLink = (): Link => useKnown((state) => state.link);
-export const useEra = (): Era => useKnown(eraOf);
-export const chooseEra = (era: Era): void => set({ ...state, chosen: era });
+export const useEra = (): Era => useKnown((state) => state.era);
+export const chooseEra = (era: Era): void => set({ ...state, era, isChosen: true });
 
 export function useConnection(): Connection | null {
-  return useKnown((state) => state.connections.find((one) => one.era === eraOf(state)) ?? null);
+  return useKnown((state) => state.connections.find((one) => one.era === state.era) ?? null);
 }
 
 /** The revision that an era speaks here, by which people know it. */

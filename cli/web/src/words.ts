@@ -33,7 +33,7 @@ export function sizeOf(bytes: number): string {
 }
 
 export function msOf(ms: number): string {
-  if (ms < 10) return `${ms.toFixed(1)} ms`;
+  if (ms > 0 && ms < 10) return `${ms.toFixed(1)} ms`;
   return ms < 10_000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 

@@ -39,16 +39,14 @@ export function CodeMenu({ name, args, onShow }: { name: string; args: JsonObjec
             <Menu.Item
               key={form}
               className="menu-item"
-              onSelect={() => run(async () => show(label, (await command("code", { era, form, name, arguments: args ?? {} })).text))}
-            >
+              onSelect={() => run(async () => show(label, (await command("code", { era, form, name, arguments: args ?? {} })).text))}>
               {label}
             </Menu.Item>
           ))}
           <Menu.Separator className="menu-line" />
           <Menu.Item
             className="menu-item"
-            onSelect={() => show("link", `${location.origin}${location.pathname}${linkTo("tools", name, args ?? {})}`)}
-          >
+            onSelect={() => show("link", `${location.origin}${location.pathname}${linkTo("tools", name, args ?? {})}`)}>
             link to this call
           </Menu.Item>
         </Menu.Content>

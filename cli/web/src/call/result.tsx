@@ -31,8 +31,7 @@ export function ResultView({ call, content, fetchAll }: { call: Call; content: C
           <Button
             icon={Download}
             disabled={busy}
-            onClick={() => run(async () => save("result.json", [await fetchAll()], "application/json"))}
-          >
+            onClick={() => run(async () => save("result.json", [await fetchAll()], "application/json"))}>
             Save
           </Button>
         </div>
@@ -62,8 +61,7 @@ function Views({ method, value }: { method: string; value: Json }) {
       label="Views of the result"
       chosen={chosen}
       onChoose={setWanted}
-      segments={names.map((name) => ({ name, view: view[name] ?? (() => null) }))}
-    >
+      segments={names.map((name) => ({ name, view: view[name] ?? (() => null) }))}>
       <Copy text={text} label="Copy the result" />
     </Segments>
   );

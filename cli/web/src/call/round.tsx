@@ -44,13 +44,12 @@ export function RoundCard({ round }: { round: Round }) {
         event.stopPropagation();
         event.preventDefault();
         if (!busy && content !== null && round.kind !== "login") answer("accept");
-      }}
-    >
+      }}>
       <h3>
         <CircleHelp className="icon" aria-hidden />
         {title[round.kind]}
       </h3>
-      {round.message !== "" && <p className="message">{printable(round.message)}</p>}
+      {round.kind !== "sampling" && <p className="message">{printable(round.message)}</p>}
       {round.kind === "form" && schema && <Form schema={schema} value={{}} onChange={setContent} disabled={busy} />}
       {round.kind === "sampling" && <Sampling params={round.params} />}
       {round.kind === "sampling" && <JsonField label="Message" value={SAMPLE} onChange={setContent} />}

@@ -28,13 +28,9 @@ interface Props {
 export function Form({ schema, value, onChange, disabled = false }: Props) {
   const id = useId();
   const shown = useMemo(() => forForm(schema), [schema]);
-  const hasFields = Object.keys(shown).some(
-    (key) => key in { properties: 1, anyOf: 1, oneOf: 1, allOf: 1, $ref: 1, patternProperties: 1, additionalProperties: 1 },
-  );
-  if (
-    !hasFields ||
-    (isObject(shown.properties) && Object.keys(shown.properties).length === 0 && shown.additionalProperties === undefined)
-  ) {
+  const isOpen = ["anyOf", "oneOf", "allOf", "$ref", "patternProperties"].some((key) => key in shown);
+  const named = isObject(shown.properties) && Object.keys(shown.properties).length > 0;
+  if (!isOpen && !named && !isObject(shown.additionalProperties)) {
     return <p className="note">Takes no arguments.</p>;
   }
   return (

@@ -30,7 +30,7 @@ function walk(schema: JsonObject, required: boolean): JsonObject {
     const one = out[key];
     if (isObject(one)) out[key] = walk(one, true);
   }
-  return withoutNull(ofAnyType(alone(out)), required);
+  return severalOf(withoutNull(ofAnyType(choice(alone(out))), required));
 }
 
 /** A variant is known by its type if it has no title. */
@@ -44,6 +44,24 @@ function alone({ allOf, ...rest }: JsonObject): JsonObject {
   if (allOf === undefined) return rest;
   const [only] = Array.isArray(allOf) ? allOf : [];
   return Array.isArray(allOf) && allOf.length === 1 && isObject(only) ? { ...only, ...rest } : { ...rest, allOf };
+}
+
+/** Constants with titles are a choice: as variants, the first would be chosen at once. */
+function choice(schema: JsonObject): JsonObject {
+  for (const key of ["oneOf", "anyOf"]) {
+    const { [key]: parts, ...rest } = schema;
+    if (!Array.isArray(parts) || !parts.every((one) => isObject(one) && one.const !== undefined)) continue;
+    const options = parts.filter(isObject);
+    const names = options.map((one) => one.title ?? (typeof one.const === "string" ? one.const : JSON.stringify(one.const)));
+    return { ...rest, enum: options.map((one) => one.const ?? null), enumNames: names };
+  }
+  return schema;
+}
+
+/** Of a few values, several are checked. */
+function severalOf(schema: JsonObject): JsonObject {
+  const ofFew = isObject(schema.items) && Array.isArray(schema.items.enum);
+  return ofFew ? { ...schema, uniqueItems: true } : schema;
 }
 
 /** These say, at least in part, what a value is. */

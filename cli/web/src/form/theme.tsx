@@ -97,7 +97,10 @@ const Title = ({ optionalDataControl, ...props }: TitleFieldProps): ReactNode =>
 function Description({ id, description }: Pick<DescriptionFieldProps, "id" | "description">) {
   if (!description) return null;
   return (
-    <p id={id} className="field-description" tabIndex={typeof description === "string" && description.length > SCROLLS_FROM ? 0 : undefined}>
+    <p
+      id={id}
+      className="field-description"
+      tabIndex={typeof description === "string" && description.length > SCROLLS_FROM ? 0 : undefined}>
       {typeof description === "string" ? brief(description, 10_000) : description}
     </p>
   );
@@ -135,7 +138,17 @@ function ObjectFields(props: ObjectFieldTemplateProps) {
   );
 }
 
-function Items({ title, schema, fieldPathId, items, canAdd, onAddClick, required, optionalDataControl, disabled }: ArrayFieldTemplateProps) {
+function Items({
+  title,
+  schema,
+  fieldPathId,
+  items,
+  canAdd,
+  onAddClick,
+  required,
+  optionalDataControl,
+  disabled,
+}: ArrayFieldTemplateProps) {
   return (
     <fieldset className="fields nested" id={fieldPathId.$id}>
       <Legend id={titleId(fieldPathId)} title={title} required={required} control={optionalDataControl} />
@@ -186,7 +199,14 @@ function Member(props: WrapIfAdditionalTemplateProps) {
   if (!(ADDITIONAL_PROPERTY_FLAG in schema)) return <div className="field">{children}</div>;
   return (
     <div className="field member">
-      <input id={`${id}-key`} aria-label="Name of the member" defaultValue={label} onFocus={({ target }) => target.select()} onBlur={onKeyRenameBlur} disabled={disabled} />
+      <input
+        id={`${id}-key`}
+        aria-label="Name of the member"
+        defaultValue={label}
+        onFocus={({ target }) => target.select()}
+        onBlur={onKeyRenameBlur}
+        disabled={disabled}
+      />
       <div className="item-content">{children}</div>
       <IconButton icon={X} label={`Remove ${brief(label)}`} onClick={onRemoveProperty} />
     </div>
@@ -252,8 +272,7 @@ function YesNo({ id, disabled, readonly, onChange, schema, required, ...rest }: 
       disabled={isOff}
       aria-required={required === true}
       aria-describedby={ariaDescribedByIds(id)}
-      onChange={({ target }) => onChange(target.value === "" ? undefined : target.value === "true")}
-    >
+      onChange={({ target }) => onChange(target.value === "" ? undefined : target.value === "true")}>
       <option value="" />
       <option value="true">true</option>
       <option value="false">false</option>
@@ -312,8 +331,12 @@ const EXAMPLES: Partial<Record<string, string>> = { "date-time": "2026-07-28T12:
 
 /** Several of a few values are checked, as a list in which Space chooses hides how. */
 function Choice(props: WidgetProps) {
-  const { CheckboxesWidget: Several } = props.registry.widgets;
-  return props.multiple === true && Several ? <Several {...props} /> : <SelectWidget {...props} />;
+  const { schema, registry, multiple } = props;
+  const { CheckboxesWidget: Several } = registry.widgets;
+  const names = ((multiple === true ? schema.items : schema) as { enumNames?: string[] }).enumNames ?? [];
+  const enumOptions = props.options.enumOptions?.map((option, at) => ({ ...option, label: brief(names[at] ?? option.label) })) ?? [];
+  const shown = { ...props, options: { ...props.options, enumOptions } };
+  return multiple === true && Several ? <Several {...shown} /> : <SelectWidget {...shown} />;
 }
 
 export const widgets = { CheckboxWidget: YesNo, SelectWidget: Choice, DateTimeWidget: Time, DateWidget: Time, TimeWidget: Time };

@@ -32,8 +32,7 @@ export function Prompts() {
       chosen={item}
       onChoose={(name) => go("prompts", name)}
       onRefresh={refresh}
-      instead={useInstead("prompts", "prompts", list)}
-    >
+      instead={useInstead("prompts", "prompts", list)}>
       {prompt && <Prompt key={`${era} ${nameOf(prompt)} ${query}`} prompt={prompt} query={query} />}
       {!prompt && items && item !== null && <Empty title={`There is no prompt ${brief(item)}.`} />}
       {item === null && items && items.length > 0 && <Empty title={`${many(items.length, "prompt")}. Choose one, and get it.`} />}

@@ -38,8 +38,7 @@ export function Resources() {
       chosen={item}
       onChoose={(key) => go("resources", key)}
       onRefresh={refresh}
-      instead={all.length > 0 ? null : noResources}
-    >
+      instead={all.length > 0 ? null : noResources}>
       {chosen && "uriTemplate" in chosen && <Template key={`${era} ${keyOf(chosen)}`} template={chosen} />}
       {chosen && !("uriTemplate" in chosen) && <Resource key={`${era} ${keyOf(chosen)}`} resource={chosen} />}
       {item === null && all.length > 0 && (
@@ -117,8 +116,7 @@ function Read({ uri }: { uri: string }) {
           <Button
             icon={subscription ? BellOff : Bell}
             disabled={busy || !isOpen}
-            onClick={() => run(() => command(subscription ? "unsubscribe" : "subscribe", { era, uri }))}
-          >
+            onClick={() => run(() => command(subscription ? "unsubscribe" : "subscribe", { era, uri }))}>
             {subscription ? "Unsubscribe" : "Subscribe"}
           </Button>
         )}

@@ -26,9 +26,7 @@ export function Server() {
         <h2>{brief(textIn(info, "title") ?? textIn(info, "name") ?? target.label)}</h2>
         {textIn(info, "version") !== null && <Badge>{brief(textIn(info, "version") ?? "", 60)}</Badge>}
       </header>
-      {textIn(info, "description") !== null && (
-        <Prose text={textIn(info, "description") ?? ""} />
-      )}
+      {textIn(info, "description") !== null && <Prose text={textIn(info, "description") ?? ""} />}
       {connection.revision !== null && <Next connection={connection} />}
       <div className="columns">
         <Identity connection={connection} label={target.label} command={target.command} transport={target.transport} />
@@ -78,7 +76,10 @@ function Identity({
   const { busy, problem, run } = useAction();
   const [ms, setMs] = useState<number | null>(null);
   const info = connection.serverInfo;
-  const lists = OFFERS.filter(([name]) => connection.lists[name].ttlMs !== null);
+  const hints = OFFERS.flatMap(([name, word]) => {
+    const { ttlMs, cacheScope } = connection.lists[name];
+    return ttlMs === null ? [] : `${word}s ${msOf(ttlMs)}${cacheScope === null ? "" : `, ${brief(cacheScope)}`}`;
+  });
   return (
     <section aria-label="Connection">
       <h3>Connection</h3>
@@ -107,12 +108,7 @@ function Identity({
             <span className="mono">{brief(textIn(info, "websiteUrl") ?? "")}</span>
           </Fact>
         )}
-        {lists.map(([name, word]) => (
-          <Fact key={name} name={`${word}s`}>
-            may be cached for {msOf(connection.lists[name].ttlMs ?? 0)}
-            {connection.lists[name].cacheScope !== null && `, ${brief(connection.lists[name].cacheScope)}`}
-          </Fact>
-        ))}
+        {hints.length > 0 && <Fact name="cache">{hints.join("; ")}</Fact>}
         <Fact name="this page">
           <span className="mono">{brief(line, 500)}</span> <Copy text={line} label="Copy the command" />
         </Fact>
@@ -121,8 +117,7 @@ function Identity({
         <Button
           icon={Activity}
           disabled={busy || connection.state !== "open"}
-          onClick={() => run(async () => setMs((await command("ping", { era: connection.era })).ms))}
-        >
+          onClick={() => run(async () => setMs((await command("ping", { era: connection.era })).ms))}>
           Ping
         </Button>
         <Button icon={RefreshCw} disabled={busy} onClick={() => run(() => command("reconnect", { era: connection.era }))}>
@@ -255,8 +250,7 @@ function Roots() {
         onSubmit={(event) => {
           event.preventDefault();
           if (uri !== "") put([...roots, { uri }]);
-        }}
-      >
+        }}>
         <input
           value={uri}
           placeholder="file:///home/me/project"
@@ -288,8 +282,7 @@ function Logs({ connection }: { connection: Connection }) {
           aria-label="Least level that the server sends"
           defaultValue=""
           disabled={busy || connection.state !== "open"}
-          onChange={({ target }) => run(() => command("logLevel", { era: connection.era, level: target.value }))}
-        >
+          onChange={({ target }) => run(() => command("logLevel", { era: connection.era, level: target.value }))}>
           <option value="" disabled>
             level
           </option>

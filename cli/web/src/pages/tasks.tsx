@@ -53,14 +53,13 @@ export function Tasks() {
       row={(task) => (
         <>
           <span className="mono ellipsis">{brief(idOf(task), 80)}</span>
-          {textIn(task, "about") !== null && <span className="faint">{brief(textIn(task, "about") ?? "", 60)}</span>}
+          {textIn(task, "about") !== null && <span className="faint ellipsis">{brief(textIn(task, "about") ?? "", 60)}</span>}
         </>
       )}
       chosen={item}
       onChoose={(id) => go("tasks", id)}
       onRefresh={refresh}
-      instead={tasks.length > 0 ? null : ((problem && <ProblemBox problem={problem} />) ?? none)}
-    >
+      instead={tasks.length > 0 ? null : ((problem && <ProblemBox problem={problem} />) ?? none)}>
       {item !== null && <Task key={`${era} ${item}`} era={era} id={item} />}
     </Split>
   );
@@ -93,8 +92,7 @@ function Task({ era, id }: { era: Era; id: string }) {
         <Button
           icon={FileText}
           disabled={busy}
-          onClick={() => run(async () => setResult((await command("taskResult", { era, task: id })).call))}
-        >
+          onClick={() => run(async () => setResult((await command("taskResult", { era, task: id })).call))}>
           Wait for its result
         </Button>
         <Button icon={Ban} disabled={busy || isOver} onClick={() => ask("cancel")}>

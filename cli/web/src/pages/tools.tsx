@@ -42,8 +42,7 @@ export function Tools() {
       chosen={item}
       onChoose={(name) => go("tools", name)}
       onRefresh={refresh}
-      instead={useInstead("tools", "tools", list)}
-    >
+      instead={useInstead("tools", "tools", list)}>
       {tool && <Tool key={`${era} ${nameOf(tool)} ${query}`} tool={tool} query={query} />}
       {!tool && items && item !== null && <Empty title={`There is no tool ${brief(item)}.`} />}
       {item === null && items && items.length > 0 && (
@@ -136,8 +135,7 @@ function Tool({ tool, query }: { tool: JsonObject; query: string }) {
           { name: "Form", view: () => <Form schema={schema} value={args ?? {}} onChange={change} /> },
           { name: "JSON", view: () => <JsonField label="Arguments" value={args ?? {}} onChange={change} /> },
           { name: "Schema", view: () => <JsonView value={tool} label="The tool as the model gets it" /> },
-        ]}
-      >
+        ]}>
         <h3>Arguments</h3>
       </Segments>
       <p className="objection" role="status">

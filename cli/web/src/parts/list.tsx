@@ -72,8 +72,7 @@ export function List<T>({ label, items, keyOf, chosen, onChoose, row, className 
       onKeyDown={press}
       onScroll={({ currentTarget: at }) => {
         atEnd.current = at.scrollHeight - at.scrollTop - at.clientHeight < ROW;
-      }}
-    >
+      }}>
       <div className="list-all" role="presentation" style={{ height: rows.getTotalSize() }}>
         {visible.map((one) => {
           const item = items[one.index];
@@ -88,8 +87,7 @@ export function List<T>({ label, items, keyOf, chosen, onChoose, row, className 
               aria-posinset={one.index + 1}
               className="row"
               style={{ transform: `translateY(${one.start}px)` }}
-              onClick={() => onChoose(item)}
-            >
+              onClick={() => onChoose(item)}>
               {row(item)}
             </div>
           );

@@ -23,12 +23,7 @@ export function LongText({ text, label }: { text: string; label: string }) {
 function Lines({ text, label }: { text: string; label: string }) {
   const lines = useMemo(() => broken(text), [text]);
   const box = useRef<HTMLPreElement>(null);
-  const rows = useVirtualizer({
-    count: lines.length,
-    getScrollElement: () => box.current,
-    estimateSize: () => LINE,
-    overscan: 20,
-  });
+  const rows = useVirtualizer({ count: lines.length, getScrollElement: () => box.current, estimateSize: () => LINE, overscan: 20 });
   return (
     <pre ref={box} className="text lines" tabIndex={0} aria-label={label}>
       <div className="list-all" style={{ height: rows.getTotalSize() }}>

@@ -47,11 +47,10 @@ export function App() {
       <Header />
       <Rail />
       <main className="stage" data-stale={stale}>
-        <Banner />
+        <div className="view">{link.state !== "unknown" && <View />}</div>
+        {/* Below, so that nothing moves when they come. */}
         <Questions />
-        <div className="view">
-          {link.state !== "unknown" && <View />}
-        </div>
+        <Banner />
       </main>
       <Wire />
       <Overlays />

@@ -47,7 +47,7 @@ function EraMenu({ current }: { current: Connection }) {
   const other = connections.find((one) => one.era !== current.era && one.state === "open");
   return (
     <Menu.Root modal={false}>
-      <Menu.Trigger className="era-trigger" aria-label={`Revision ${current.revision ?? "unknown"}, ${current.state}: choose`}>
+      <Menu.Trigger className="era-trigger" title={`${current.state}: choose a revision`}>
         <i className={`dot ${current.state}`} aria-hidden />
         <span>{current.revision ?? current.state}</span>
         {other && <span className="also wide-only">also {other.revision}</span>}
@@ -62,8 +62,7 @@ function EraMenu({ current }: { current: Connection }) {
             onSelect={() => {
               chooseEra(one.era);
               if (one.state === "idle") void command("reconnect", { era: one.era }).catch(() => undefined);
-            }}
-          >
+            }}>
             <span className="mono">{one.revision ?? (one.era === "modern" ? "2026-07-28" : "2025-11-25 or older")}</span>
             <span className="grow" />
             <StateOf connection={one} />

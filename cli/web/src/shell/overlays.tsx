@@ -29,10 +29,10 @@ export function Overlays() {
   );
   useKey("mod+k", () => open("palette"));
   useKey("?", () => open("help"));
-  for (const { page } of ENTRIES) {
+  for (const { page, key } of ENTRIES) {
     // The table is fixed, so that the order of the hooks is.
     // eslint-disable-next-line react-hooks/rules-of-hooks
-    useKey(`g ${page[0]}`, () => go(page));
+    useKey(`g ${key}`, () => go(page));
   }
   if (overlay === "palette")
     return (
@@ -60,8 +60,7 @@ function Dialog({ label, children }: { label: string; children: ReactNode }) {
       aria-label={label}
       onClose={() => open(null)}
       onKeyDown={(event) => event.key === "Escape" && event.stopPropagation()}
-      onClick={(event) => event.target === dialog.current && dialog.current.close()}
-    >
+      onClick={(event) => event.target === dialog.current && dialog.current.close()}>
       {children}
     </dialog>
   );
@@ -152,7 +151,7 @@ function Palette() {
 }
 
 const KEYS: [string, string][] = [
-  ...ENTRIES.map(({ page, title }): [string, string] => [`g ${page[0] ?? ""}`, title]),
+  ...ENTRIES.map(({ key, title }): [string, string] => [`g ${key}`, title]),
   ["/", "filter the list"],
   ["j  k", "next and previous row"],
   [`${MOD}↵`, "call, read, get, or answer"],

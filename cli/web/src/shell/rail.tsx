@@ -4,17 +4,19 @@ import { useConnection, useKnown } from "../store";
 
 interface Entry {
   page: Page;
+  /** After `g`. */
+  key: string;
   title: string;
   icon: LucideIcon;
 }
 
 export const ENTRIES: Entry[] = [
-  { page: "server", title: "Server", icon: Server },
-  { page: "tools", title: "Tools", icon: Hammer },
-  { page: "resources", title: "Resources", icon: Package },
-  { page: "prompts", title: "Prompts", icon: MessageSquareText },
-  { page: "tasks", title: "Tasks", icon: ListChecks },
-  { page: "login", title: "Login", icon: KeyRound },
+  { page: "server", key: "s", title: "Server", icon: Server },
+  { page: "tools", key: "t", title: "Tools", icon: Hammer },
+  { page: "resources", key: "r", title: "Resources", icon: Package },
+  { page: "prompts", key: "p", title: "Prompts", icon: MessageSquareText },
+  { page: "tasks", key: "a", title: "Tasks", icon: ListChecks },
+  { page: "login", key: "l", title: "Login", icon: KeyRound },
 ];
 
 export function Rail() {

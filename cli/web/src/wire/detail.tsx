@@ -2,6 +2,7 @@
 import { ArrowRightLeft, Send, X } from "lucide-react";
 import { useEffect, useMemo, useState } from "react";
 import { CallCard } from "../call/call-card";
+import { useKey } from "../keys";
 import { Button, Copy, IconButton, ProblemBox } from "../parts/controls";
 import { JsonField } from "../parts/json-field";
 import { JsonView, LongText } from "../parts/text";
@@ -23,6 +24,7 @@ export function Detail({ row, onChoose, onClose }: Props) {
   const [whole, setWhole] = useState(row.cut ? null : row.text);
   const [edits, setEdits] = useState(false);
   const { busy, problem, run } = useAction();
+  useKey("escape", onClose);
   const other = useKnown(
     (state) => state.wire.find((one) => (row.answers === null ? one.answers === row.id : one.id === row.answers))?.id ?? null,
   );
@@ -47,7 +49,7 @@ export function Detail({ row, onChoose, onClose }: Props) {
           {row.ms !== null && <span>{msOf(row.ms)}</span>}
           <span>{sizeOf(row.bytes)}</span>
         </span>
-        <span className="grow" />
+        
         {other !== null && (
           <IconButton
             icon={ArrowRightLeft}

@@ -36,10 +36,6 @@ export function Wire() {
   const open = chosen === null ? null : (all.find((row) => row.id === chosen) ?? null);
   const cycle = (): void => setHeight(HEIGHTS[(HEIGHTS.indexOf(height) + 1) % HEIGHTS.length] ?? "third");
   useKey("mod+j", () => cycle());
-  useKey("escape", () => {
-    if (chosen !== null) setChosen(null);
-    return chosen !== null;
-  });
   const exported = async (): Promise<void> => {
     const { text, name } = await command("export", {});
     save(name, [text], "application/octet-stream");
@@ -187,8 +183,7 @@ function Aligned({ rows, chosen, onChoose }: { rows: WireRow[]; chosen: number |
         if (!row) return;
         event.stopPropagation();
         onChoose(row.id);
-      }}
-    >
+      }}>
       {row && <Name row={row} />}
       {row && <span className="preview">{previewOf(row)}</span>}
     </span>
