@@ -21,13 +21,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     find(&folder, &mut files)?;
     // Two builds are equal.
     files.sort();
+    let out = PathBuf::from(env::var("OUT_DIR")?);
     let mut table = "&[".to_owned();
-    for file in files {
+    for (number, file) in files.iter().enumerate() {
         let name = file.strip_prefix(&folder)?.to_str().ok_or("a name is not UTF-8")?.replace('\\', "/");
         let Some(name) = name.strip_suffix(".gz") else { continue };
-        write!(table, "({name:?}, include_bytes!({file:?})),")?;
+        // The page may be built again while the program is.
+        let copy = out.join(format!("page-{number}"));
+        fs::copy(file, &copy)?;
+        write!(table, "({name:?}, include_bytes!({copy:?})),")?;
     }
-    fs::write(PathBuf::from(env::var("OUT_DIR")?).join("page.rs"), table + "]")?;
+    fs::write(out.join("page.rs"), table + "]")?;
     Ok(())
 }
 

@@ -49,13 +49,14 @@ impl Connection {
         };
         match opened {
             Ok(client) => Ok(Self { client, server, took: began.elapsed(), person }),
-            Err(error) => Err(not_open(error, &server, flags)),
+            Err(error) => Err(not_open(error, &server, &flags.revisions_in_words())),
         }
     }
 
-    /// Opens a connection that was to wait for its first request.
-    pub(crate) async fn opened(&self, flags: &ConnectionFlags) -> Result<(), Failure> {
-        self.client.opened().await.map_err(|error| not_open(error, &self.server, flags))
+    /// Opens a connection that was to wait for its first request; `revisions` are those that it
+    /// tries.
+    pub(crate) async fn opened(&self, revisions: &str) -> Result<(), Failure> {
+        self.client.opened().await.map_err(|error| not_open(error, &self.server, revisions))
     }
 
     /// The failure of a request, with what was tried.
@@ -163,16 +164,12 @@ pub(crate) fn options_without_auth(flags: &ConnectionFlags) -> Result<ClientOpti
 }
 
 /// The failure of an opening, with what was tried.
-fn not_open(error: ClientError, server: &Server, flags: &ConnectionFlags) -> Failure {
+fn not_open(error: ClientError, server: &Server, revisions: &str) -> Failure {
     let is_ours = error.kind() == ErrorKind::InvalidArgument;
     let failure = Failure::from(error).at(&server.label);
     if is_ours {
         return failure;
     }
-    let revisions = match &flags.revision {
-        Some(date) => format!("revision {date}"),
-        None => format!("{:?} revisions", flags.era).to_lowercase().replace("auto revisions", "any revision"),
-    };
     match server.transport {
         "stdio" => failure.tried(format!("starting `{}`, {revisions}", server.label)),
         _ => failure.tried(format!("connecting to {}, {revisions}", server.label)),

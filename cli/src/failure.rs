@@ -20,11 +20,11 @@ pub(crate) struct Failure {
     tried: Vec<String>,
     hint: Option<String>,
     target: Option<String>,
-    /// What the server has said.
+    /// The words of the server.
     server: Option<Box<ServerWords>>,
 }
 
-/// What a server has said about a failure; the message has it as well.
+/// The words of a server about a failure; the message has them as well.
 #[derive(Debug)]
 struct ServerWords {
     /// Its error.
@@ -125,6 +125,13 @@ impl Failure {
     }
 }
 
+impl Problem {
+    /// For what is no fault that somebody could mend.
+    pub(crate) fn without_advice(self) -> Self {
+        Self { tried: None, hint: None, ..self }
+    }
+}
+
 impl From<&Failure> for Problem {
     fn from(failure: &Failure) -> Self {
         let Failure { exit, code, message, tried, hint, server, .. } = failure;
@@ -149,7 +156,7 @@ impl From<&Failure> for Problem {
     }
 }
 
-/// What the library writes before the last lines of a server's standard error.
+/// The library's words before the last lines of a server's standard error.
 const STDERR_LINES: &str = "; its last stderr lines:";
 /// Maximum size of one text of a problem: some are of the server.
 const MAX_PROBLEM_BYTES: usize = 10_000;

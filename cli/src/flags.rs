@@ -123,6 +123,16 @@ impl ConnectionFlags {
         })
     }
 
+    /// The revisions to try, for a message.
+    pub(crate) fn revisions_in_words(&self) -> String {
+        match (&self.revision, self.era) {
+            (Some(date), _) => format!("revision {date}"),
+            (None, Era::Auto) => "any revision".to_owned(),
+            (None, Era::Legacy) => "legacy revisions".to_owned(),
+            (None, Era::Modern) => "modern revisions".to_owned(),
+        }
+    }
+
     /// The environment variables of the server's process.
     pub(crate) fn process_variables(&self) -> Result<Vec<(String, String)>, Failure> {
         let pair = |word: &String| {

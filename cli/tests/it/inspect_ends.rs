@@ -25,7 +25,7 @@ fn a_server_that_dies_says_why_and_is_started_again() {
     let closed = tab.connection("modern", "closed");
     let problem = &closed["problem"];
     assert_eq!((&problem["code"], &problem["lines"]), (&json!("exited"), &json!(["the database is locked"])));
-    // What was learned stays, and the other connection lives.
+    // The page keeps what it knows, and the other connection lives.
     assert_eq!((&closed["serverInfo"], &closed["lists"]["tools"]["count"]), (&before["serverInfo"], &json!(12)));
     tab.connection("legacy", "open");
     let refused = page.refused("call", &json!({"era": "modern", "name": "echo", "arguments": {"text": "a"}}));
@@ -69,6 +69,7 @@ fn ctrl_c_ends_everything_and_prints_the_last_call() {
     };
     interrupt(&page);
     let end = tab.until(|event| event["event"] == "end");
+    assert_eq!(tab.next(), None, "something follows");
     let mut printed = String::new();
     page.lines.read_to_string(&mut printed).unwrap();
     assert!(printed.starts_with(r"trunkline call echo 'text=it'\''s' -- "), "{printed}");

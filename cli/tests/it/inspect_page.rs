@@ -170,7 +170,7 @@ pub(crate) struct Tab {
     shown: RefCell<Shown>,
 }
 
-/// What the tab knows.
+/// The knowledge of a tab.
 #[derive(Default)]
 struct Shown {
     sequence: u64,
@@ -230,9 +230,10 @@ impl Tab {
         event["call"].clone()
     }
 
-    /// Waits for a question.
+    /// Waits for a question: one that is open already, or the next one.
     pub(crate) fn round(&self) -> Value {
-        self.until(|event| event["event"] == "round")["round"].clone()
+        let event = self.until(|event| event["event"] == "round" || event["rounds"][0].is_object());
+        if event["event"] == "round" { event["round"].clone() } else { event["rounds"][0].clone() }
     }
 }
 

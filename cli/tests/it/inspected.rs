@@ -59,10 +59,6 @@ pub(crate) fn server() -> Server {
             }
             "done"
         })
-        .tool("log", "Log.", async |ctx: Context| {
-            ctx.log(LoggingLevel::Warning, json!({"disk": "full"}));
-            "logged"
-        })
         .tool("die", "End the process.", async || -> &'static str {
             eprintln!("the database is locked");
             std::process::exit(3)
@@ -72,21 +68,22 @@ pub(crate) fn server() -> Server {
 
 #[expect(deprecated, reason = "older revisions have them")]
 fn with_others(server: trunkline::ServerBuilder) -> trunkline::ServerBuilder {
-    let message = || {
-        serde_json::from_value(json!({
-            "messages": [{"role": "user", "content": {"type": "text", "text": "Hello?"}}],
-            "maxTokens": 10,
-        }))
-    };
     server
-        .tool("model", "Ask the model.", async move |ctx: Context| {
-            let params: CreateMessageParams = message()?;
+        .tool("model", "Ask the model.", async |ctx: Context| {
+            let params: CreateMessageParams = serde_json::from_value(json!({
+                "messages": [{"role": "user", "content": {"type": "text", "text": "Hello?"}}],
+                "maxTokens": 10,
+            }))?;
             let answer = serde_json::to_value(ctx.sample(params).await?)?;
             let content = match &answer["content"] {
                 Value::Array(blocks) => blocks[0].clone(),
                 content => content.clone(),
             };
             trunkline::Ok(content["text"].as_str().unwrap_or_default().to_owned())
+        })
+        .tool("log", "Log.", async |ctx: Context| {
+            ctx.log(LoggingLevel::Warning, json!({"disk": "full"}));
+            "logged"
         })
         .tool("roots", "Ask for roots.", async |ctx: Context| {
             let roots: Vec<Root> = ctx.list_roots().await?;

@@ -12,7 +12,7 @@ use http::{
     header::{self, HeaderMap, HeaderName},
     request::Parts,
 };
-use http_body::Frame;
+use http_body::{Frame, SizeHint};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -77,6 +77,13 @@ impl http_body::Body for Body {
         match &mut *self {
             Self::Whole(whole) => Pin::new(whole).poll_frame(context),
             Self::Lines(lines) => lines.poll_recv(context).map(|line| line.map(|line| Ok(Frame::data(line)))),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole(whole) => whole.size_hint(),
+            Self::Lines(_) => SizeHint::default(),
         }
     }
 }

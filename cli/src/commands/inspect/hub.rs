@@ -61,6 +61,8 @@ pub(super) struct State {
     pub(super) last_call: Option<(Era, String, Map<String, Value>)>,
     /// Numbers calls, rounds and exchanges.
     next: u64,
+    /// The program ends: the tabs hear no more.
+    has_ended: bool,
 }
 
 /// A call, and the whole of its result if that is large.
@@ -168,6 +170,7 @@ impl Hub {
             linger,
             last_call: None,
             next: 0,
+            has_ended: false,
         };
         let (lines, _) = broadcast::channel(MAX_WAITING);
         Arc::new(Self { state: Mutex::new(state), lines, tabs: watch::Sender::new(0) })
@@ -179,6 +182,9 @@ impl Hub {
 
     /// Tells all tabs of a change; `text` is that of [`text_of`].
     pub(super) fn tell(&self, state: &mut State, text: &str) {
+        if state.has_ended {
+            return;
+        }
         state.sequence += 1;
         // The members of an increment follow its number.
         let line = format!("{{\"sequence\":{},{}\n", state.sequence, text.get(1..).unwrap_or("}"));
@@ -235,8 +241,9 @@ impl Hub {
     }
 
     pub(super) fn end(&self, command: &str) {
-        let text = text_of(&Increment::End { command });
-        self.tell(&mut self.state(), &text);
+        let state = &mut *self.state();
+        self.tell(state, &text_of(&Increment::End { command }));
+        state.has_ended = true;
     }
 
     /// Waits until something is true of the state.

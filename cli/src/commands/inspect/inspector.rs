@@ -188,7 +188,12 @@ impl Inspector {
         let options = self.options(era, generation)?;
         let connection = Connection::open_with(self.server.clone(), &self.flags, options).await?;
         self.hub.state().wire.belongs(connection.client.id().number(), era);
-        connection.opened(&self.flags).await?;
+        let revisions = match (&self.flags.revision, era) {
+            (Some(_), _) => self.flags.revisions_in_words(),
+            (None, Era::Legacy) => "legacy revisions".to_owned(),
+            (None, Era::Modern) => "modern revisions".to_owned(),
+        };
+        connection.opened(&revisions).await?;
         if era == Era::Modern {
             // A pinned revision needs no probe, so that nothing is known yet.
             let described = connection.client.described().await;
@@ -217,7 +222,7 @@ impl Inspector {
             }
         });
         let events = events.with_closed(move |error| {
-            // What this side has closed was taken out of use before.
+            // Without an error, this side has closed it.
             if let (Some(inspector), Some(error)) = (Weak::upgrade(&closed), error) {
                 inspector.ended(era, generation, &Failure::from(error.clone()));
             }
@@ -301,6 +306,7 @@ impl Inspector {
                 connection.problem.as_ref().is_some_and(|problem| !NOT_ABOUT_ERAS.contains(&&*problem.code));
             if connection.state == ConnectionState::Failed && connection.openings == 0 && is_about_eras {
                 connection.state = ConnectionState::Unsupported;
+                connection.problem = connection.problem.take().map(Problem::without_advice);
                 let text = text_of(&Increment::Connection { connection });
                 self.hub.tell(state, &text);
             }

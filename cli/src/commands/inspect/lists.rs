@@ -29,7 +29,7 @@ const MAX_SUBSCRIPTIONS: usize = 100;
 pub(super) struct KeptList {
     pub(super) items: Option<RawJson>,
     is_loading: bool,
-    /// It has changed meanwhile.
+    /// Fetch it again: it has changed meanwhile.
     again: bool,
 }
 
@@ -75,7 +75,7 @@ impl Inspector {
         let is_current =
             self.links()[era.index()].connection.as_ref().is_none_or(|current| Arc::ptr_eq(current, &connection));
         match whole {
-            // Those of the new connection are fetched by themselves.
+            // The new connection fetches its own.
             _ if !is_current => Ok(()),
             Ok(Whole { items, count, ttl_ms, cache_scope }) => {
                 self.links()[era.index()].lists[list.index()].items = Some(items);

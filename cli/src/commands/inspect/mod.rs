@@ -30,6 +30,7 @@ use hub::Hub;
 use inspector::Inspector;
 use state::{CodeForm, Era, Target};
 use std::{io, sync::Arc, time::Duration};
+use tokio::task::JoinHandle;
 use trunkline::{auth::UrlOpener, wire_log};
 
 /// How long the tabs may take to show that the program has ended.
@@ -54,14 +55,7 @@ pub(crate) struct Inspect {
     #[arg(value_name = "SERVER", add = ArgValueCompleter::new(completion::servers))]
     words: Vec<String>,
     /// The port of the page; by default, a free one.
-    #[arg(
-        long,
-        value_name = "PORT",
-        default_value_t = 0,
-        hide_default_value = true,
-        env = "TRUNKLINE_PORT",
-        hide_env = true
-    )]
+    #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
     port: u16,
     /// Open the page in the browser, which is the default in a terminal.
     #[arg(long, conflicts_with = "no_open")]
@@ -70,10 +64,10 @@ pub(crate) struct Inspect {
     #[arg(long, env = "TRUNKLINE_NO_OPEN", hide_env = true, value_parser = FalseyValueParser::new())]
     no_open: bool,
     /// Close the connections this long after the last tab; the next tab opens them again.
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = crate::flags::time, env = "TRUNKLINE_LINGER", hide_env = true)]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = crate::flags::time)]
     linger: Duration,
     /// Print what the page would show as one JSON object, and end.
-    #[arg(long, conflicts_with_all = ["open", "no_open", "port", "linger"])]
+    #[arg(long, conflicts_with_all = ["open", "port", "linger"])]
     once: bool,
     #[command(flatten)]
     connection: ConnectionFlags,
@@ -112,13 +106,16 @@ impl Inspect {
         let site = Arc::new(http::Site { inspector: Arc::clone(&inspector), token });
         let serving = tokio::spawn(http::serve(listener, site));
         let lingering = tokio::spawn(linger(Arc::clone(&inspector), self.linger));
+        // From here on, Ctrl-C ends the program in its own way.
+        let interrupt = tokio::spawn(tokio::signal::ctrl_c());
+        tokio::task::yield_now().await;
         output.line(&url);
         let forward = repeat::forward(port);
         if let Some(forward) = &forward {
             output.note(&format!("on your machine, run `{forward}`, and open this URL there"));
         }
         let opens = open || (!no_open && forward.is_none() && person::is_present());
-        let interrupted = shown(opens.then_some(url), output).await;
+        shown(opens.then_some(url), interrupt, output).await?;
         let command = repeat::of_last_call(&inspector).unwrap_or(again);
         inspector.hub.end(&command);
         tokio::time::sleep(GOODBYE).await;
@@ -127,12 +124,12 @@ impl Inspect {
         let ended = Failure::unreachable("The program has ended");
         tokio::join!(inspector.close(Era::Legacy, &ended), inspector.close(Era::Modern, &ended));
         output.line(&command);
-        interrupted.map(|()| Exit::Done).map_err(|error| Failure::unreachable(error.to_string()))
+        Ok(Exit::Done)
     }
 }
 
 /// Opens the page, and waits for Ctrl-C. Some programs run as long as the browser that they open.
-async fn shown(url: Option<String>, output: &Output) -> io::Result<()> {
+async fn shown(url: Option<String>, interrupt: JoinHandle<io::Result<()>>, output: &Output) -> Result<(), Failure> {
     let opening = async {
         if let Some(url) = url
             && let Err(error) = UrlOpener::browser().open(url).await
@@ -142,10 +139,11 @@ async fn shown(url: Option<String>, output: &Output) -> io::Result<()> {
         }
         std::future::pending::<()>().await;
     };
-    tokio::select! {
-        interrupted = tokio::signal::ctrl_c() => interrupted,
+    let interrupted = tokio::select! {
+        interrupted = interrupt => interrupted.map_err(io::Error::other).and_then(|interrupted| interrupted),
         () = opening => Ok(()),
-    }
+    };
+    interrupted.map_err(|error| Failure::unreachable(format!("Ctrl-C cannot be received: {error}")))
 }
 
 /// The secret of the person, in the fragment of the URL.

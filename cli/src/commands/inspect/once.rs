@@ -1,4 +1,4 @@
-//! What the page would show, as one JSON object.
+//! The contents of the page as one JSON object.
 
 use super::{
     inspector::Inspector,

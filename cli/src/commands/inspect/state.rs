@@ -296,7 +296,7 @@ pub(super) struct CodeForm {
     pub(super) label: &'static str,
 }
 
-/// What changes after a snapshot.
+/// A change after a snapshot.
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "camelCase")]
 pub(super) enum Increment<'a> {

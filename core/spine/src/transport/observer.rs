@@ -11,7 +11,7 @@ use std::{io, path::Path};
 /// The observers of the process, once a connection was opened.
 static OBSERVER: OnceBox<Option<Box<dyn WireLog>>> = OnceBox::new();
 
-/// Those that were added before; `None` once it is too late.
+/// The observers that were added before; `None` once a connection was opened.
 static ADDED: Mutex<Option<Vec<Box<dyn WireLog>>>> = Mutex::new(Some(Vec::new()));
 
 /// A connection was opened before.
