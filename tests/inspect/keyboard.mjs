@@ -16,7 +16,7 @@ export async function withoutMouse(page) {
   await page.keyboard.type("test_elicitation");
   await page.locator(".split-list .row").first().waitFor();
   await page.keyboard.press("Enter");
-  await page.waitForSelector("h2.mono");
+  await page.waitForSelector("h2");
   await page.getByLabel("message").first().waitFor();
   for (let steps = 0; !(await focused(page)).startsWith("TEXTAREA"); ++steps) {
     if (steps === 20) throw new Error(`Tab does not reach the form: ${await focused(page)}`);

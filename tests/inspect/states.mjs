@@ -16,7 +16,7 @@ export const STATES = [
     server: "fixture",
     act: async (page) => {
       await go(page, "#/tools");
-      await shows(page, "Choose one, and call it.");
+      await page.locator(".split-list .row").first().waitFor();
     },
   },
   {

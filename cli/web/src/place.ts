@@ -12,18 +12,20 @@ export interface Place {
   query: string;
 }
 
-let last: { hash: string; place: Place } | null = null;
-
-function place(): Place {
-  const { hash } = location;
-  if (last?.hash === hash) return last.place;
-  const [path = "", query = ""] = hash.slice(1).split("?", 2);
+function read(): Place {
+  const [path = "", query = ""] = location.hash.slice(1).split("?", 2);
   const [, page, item] = path.split("/");
   const known = PAGES.find((one) => one === page) ?? "server";
-  const found = { page: known, item: item === undefined || item === "" ? null : decoded(item), query };
-  last = { hash, place: found };
-  return found;
+  return { page: known, item: item === undefined || item === "" ? null : decoded(item), query };
 }
+
+/** Not the address that a call writes, but the last one that was gone to. */
+let place = read();
+const readers = new Set<() => void>();
+addEventListener("hashchange", () => {
+  place = read();
+  for (const changed of readers) changed();
+});
 
 function decoded(text: string): string {
   try {
@@ -33,18 +35,21 @@ function decoded(text: string): string {
   }
 }
 
-function watch(read: () => void): () => void {
-  addEventListener("hashchange", read);
-  return () => removeEventListener("hashchange", read);
+export function usePlace(): Place {
+  return useSyncExternalStore(
+    (changed) => {
+      readers.add(changed);
+      return () => readers.delete(changed);
+    },
+    () => place,
+  );
 }
-
-export const usePlace = (): Place => useSyncExternalStore(watch, place);
 
 export function linkTo(page: Page, item?: string | null, values?: JsonObject): string {
   const path = item === null || item === undefined ? page : `${page}/${encodeURIComponent(item)}`;
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values ?? {})) {
-    query.set(name, typeof value === "string" && readAs(value) === value ? value : JSON.stringify(value));
+    query.set(name, typeof value === "string" && parsed(value) === value ? value : JSON.stringify(value));
   }
   return `#/${path}${query.size > 0 ? `?${query.toString()}` : ""}`;
 }
@@ -55,10 +60,10 @@ export function go(page: Page, item?: string | null, values?: JsonObject): void 
 
 /** The arguments in a link. */
 export function valuesOf(query: string): JsonObject {
-  return Object.fromEntries([...new URLSearchParams(query)].map(([name, text]) => [name, readAs(text)]));
+  return Object.fromEntries([...new URLSearchParams(query)].map(([name, text]) => [name, parsed(text)]));
 }
 
-function readAs(text: string): Json {
+function parsed(text: string): Json {
   try {
     return JSON.parse(text) as Json;
   } catch {

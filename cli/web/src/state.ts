@@ -84,9 +84,7 @@ function apply(next: State, event: Exclude<Event, { event: "wire" }>, rows: Wire
       next.connections = next.connections.map((one) => (one.era === event.connection.era ? event.connection : one));
       break;
     case "list":
-      next.connections = next.connections.map((one) =>
-        one.era === event.era ? { ...one, lists: { ...one.lists, [event.list]: event.state } } : one,
-      );
+      next.connections = next.connections.map((one) => (one.era === event.era ? { ...one, lists: { ...one.lists, [event.list]: event.state } } : one));
       break;
     case "call":
       next.calls = put(next.calls, event.call).slice(-CALLS_KEPT);

@@ -10,9 +10,7 @@ const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f
 
 /** Text of the server with hidden characters shown, such as `<U+202E>`. */
 export function printable(text: string): string {
-  return text.replace(HIDDEN, (one) =>
-    one === "\r" ? "" : `<U+${(one.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}>`,
-  );
+  return text.replace(HIDDEN, (one) => (one === "\r" ? "" : `<U+${(one.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}>`));
 }
 
 export function brief(text: string, most = BRIEF): string {
@@ -39,8 +37,7 @@ export function msOf(ms: number): string {
 
 export const many = (count: number, word: string): string => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
 
-export const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+export const isObject = (value: Json | undefined): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value);
 
 export const textIn = (object: JsonObject | null | undefined, member: string): string | null => {
   const value = object?.[member];

@@ -10,9 +10,7 @@ use crate::go_modules;
 use crate::requirements::TestSyntax;
 use crate::test::reads::Reads::{self, Core, Form, Path, Tables};
 use crate::test::reads::{ALL_RUST, BENCHES, EXAMPLES, FIXTURES, LOGINS, PACKAGE, PROGRAM, SNIPPETS};
-use crate::test::{
-    Step, Turn, bridge_peers, circles, dependencies, features, inspect_page, sanitized, sizes, suites,
-};
+use crate::test::{Step, Turn, bridge_peers, circles, dependencies, features, inspect_page, sanitized, sizes, suites};
 
 /// The native crate of Kotlin, Java, Ruby and Swift.
 const UNIFFI: &[&str] =
@@ -174,7 +172,7 @@ pub(super) static RUST: Entry = Entry {
         )
         .long(),
         Step::new(
-            Turn::Beside,
+            Turn::Early,
             "inspect page",
             &[Path("cli/web/"), Path("xtask/src/test/inspect_page.rs"), Path("xtask/src/build/web.rs")],
             inspect_page::check,

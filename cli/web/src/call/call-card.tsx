@@ -38,23 +38,15 @@ export function CallCard({ call, open }: { call: Call; open: boolean }) {
           aria-expanded={isOpen}
           onClick={() => setFolded(isOpen)}
         />
-        <Badge tone={tone}>{text}</Badge>
+        <Badge tone={tone} text={text} />
         <span className="figures">
           {call.ms !== null && <span>{msOf(call.ms)}</span>}
           {call.result && <span>{sizeOf(call.result.bytes)}</span>}
           <span>{timeOf(call.at)}</span>
           <span className="wide-only">{revision}</span>
         </span>
-        {call.task !== null && (
-          <Button kind="quiet" onClick={() => go("tasks", call.task)}>
-            task {brief(call.task, 24)}
-          </Button>
-        )}
-        {call.state === "running" && (
-          <Button icon={Square} disabled={busy} onClick={cancel}>
-            Cancel
-          </Button>
-        )}
+        {call.task !== null && <Button kind="quiet" onClick={() => go("tasks", call.task)} text={`task ${brief(call.task, 24)}`} />}
+        {call.state === "running" && <Button icon={Square} disabled={busy} onClick={cancel} text="Cancel" />}
       </header>
       {isOpen && <Body call={call} rounds={mine} />}
       {problem && <ProblemBox problem={problem} />}

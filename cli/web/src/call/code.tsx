@@ -44,9 +44,7 @@ export function CodeMenu({ name, args, onShow }: { name: string; args: JsonObjec
             </Menu.Item>
           ))}
           <Menu.Separator className="menu-line" />
-          <Menu.Item
-            className="menu-item"
-            onSelect={() => show("link", `${location.origin}${location.pathname}${linkTo("tools", name, args ?? {})}`)}>
+          <Menu.Item className="menu-item" onSelect={() => show("link", `${location.origin}${location.pathname}${linkTo("tools", name, args ?? {})}`)}>
             link to this call
           </Menu.Item>
         </Menu.Content>

@@ -25,15 +25,13 @@ export function ResultView({ call, content, fetchAll }: { call: Call; content: C
           <span>
             The first {sizeOf(content.part?.length ?? 0)} of {sizeOf(content.bytes)}
           </span>
-          <Button disabled={busy} onClick={() => run(async () => setWhole(JSON.parse(await fetchAll()) as Json))}>
-            Show all
-          </Button>
+          <Button disabled={busy} onClick={() => run(async () => setWhole(JSON.parse(await fetchAll()) as Json))} text="Show all" />
           <Button
             icon={Download}
             disabled={busy}
-            onClick={() => run(async () => save("result.json", [await fetchAll()], "application/json"))}>
-            Save
-          </Button>
+            onClick={() => run(async () => save("result.json", [await fetchAll()], "application/json"))}
+            text="Save"
+          />
         </div>
         {problem && <ProblemBox problem={problem} />}
         <LongText text={content.part ?? ""} label="Beginning of the result" />
@@ -114,7 +112,7 @@ function Part({ part }: { part: JsonObject }) {
       <p className="note-line">
         <span className="mono">{brief(uri)}</span>
         <span>{brief(textIn(part, "title") ?? textIn(part, "name") ?? "")}</span>
-        <Button onClick={() => go("resources", uri)}>Read it</Button>
+        <Button onClick={() => go("resources", uri)} text="Read it" />
       </p>
     );
   }
@@ -144,17 +142,13 @@ function Media({ data, mime }: { data: string; mime: string }) {
   const kind = /^[\w.+-]+\/[\w.+-]+$/.test(mime) ? mime : "application/octet-stream";
   return (
     <figure>
-      {PICTURE.test(kind) && !broken && (
-        <img src={`data:${kind};base64,${data}`} alt={`${kind} of the server`} onError={() => setBroken(true)} />
-      )}
+      {PICTURE.test(kind) && !broken && <img src={`data:${kind};base64,${data}`} alt={`${kind} of the server`} onError={() => setBroken(true)} />}
       <figcaption className="note-line">
         <span>
           {printable(kind)}, {sizeOf(Math.floor((data.length * 3) / 4))}
           {broken && ": not a picture that the browser can show"}
         </span>
-        <Button icon={Download} onClick={() => save("content", [bytes()], "application/octet-stream")}>
-          Save
-        </Button>
+        <Button icon={Download} onClick={() => save("content", [bytes()], "application/octet-stream")} text="Save" />
       </figcaption>
     </figure>
   );

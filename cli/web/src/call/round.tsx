@@ -28,12 +28,7 @@ export function RoundCard({ round }: { round: Round }) {
     // The person who has just called goes on with the answer; nobody's typing is interrupted.
     if (idle) card.current?.querySelector<HTMLElement>("input, textarea, select, button")?.focus();
   }, []);
-  const title = {
-    form: "The server asks",
-    url: "The server asks to open a page",
-    sampling: "The server asks for a message of a model",
-    login: "Log in",
-  };
+  const title = { form: "The server asks", url: "The server asks to open a page", sampling: "The server asks for a message of a model", login: "Log in" };
   return (
     <section
       ref={card}
@@ -58,20 +53,16 @@ export function RoundCard({ round }: { round: Round }) {
       {problem && <ProblemBox problem={problem} />}
       <div className="actions">
         {round.kind !== "login" && (
-          <Button kind="main" keys={`${MOD}↵`} disabled={busy || content === null} onClick={() => answer("accept")}>
-            {round.kind === "url" ? "I have opened it" : "Answer"}
-          </Button>
+          <Button
+            kind="main"
+            keys={`${MOD}↵`}
+            disabled={busy || content === null}
+            onClick={() => answer("accept")}
+            text={round.kind === "url" ? "I have opened it" : "Answer"}
+          />
         )}
-        {round.kind !== "login" && (
-          <Button disabled={busy} onClick={() => answer("decline")}>
-            Decline
-          </Button>
-        )}
-        {round.kind !== "sampling" && (
-          <Button disabled={busy} onClick={() => answer("cancel")}>
-            Cancel
-          </Button>
-        )}
+        {round.kind !== "login" && <Button disabled={busy} onClick={() => answer("decline")} text="Decline" />}
+        {round.kind !== "sampling" && <Button disabled={busy} onClick={() => answer("cancel")} text="Cancel" />}
       </div>
     </section>
   );
@@ -93,9 +84,7 @@ function Address({ params }: { params: JsonObject }) {
       {host === null ? (
         <p className="note">This is no address of a web page, so it is not opened.</p>
       ) : (
-        <Button icon={ExternalLink} onClick={() => window.open(url, "_blank", "noopener,noreferrer")}>
-          Open {brief(host, 100)}
-        </Button>
+        <Button icon={ExternalLink} onClick={() => window.open(url, "_blank", "noopener,noreferrer")} text={`Open ${brief(host, 100)}`} />
       )}
     </div>
   );

@@ -97,10 +97,7 @@ const Title = ({ optionalDataControl, ...props }: TitleFieldProps): ReactNode =>
 function Description({ id, description }: Pick<DescriptionFieldProps, "id" | "description">) {
   if (!description) return null;
   return (
-    <p
-      id={id}
-      className="field-description"
-      tabIndex={typeof description === "string" && description.length > SCROLLS_FROM ? 0 : undefined}>
+    <p id={id} className="field-description" tabIndex={typeof description === "string" && description.length > SCROLLS_FROM ? 0 : undefined}>
       {typeof description === "string" ? brief(description, 10_000) : description}
     </p>
   );
@@ -138,17 +135,7 @@ function ObjectFields(props: ObjectFieldTemplateProps) {
   );
 }
 
-function Items({
-  title,
-  schema,
-  fieldPathId,
-  items,
-  canAdd,
-  onAddClick,
-  required,
-  optionalDataControl,
-  disabled,
-}: ArrayFieldTemplateProps) {
+function Items({ title, schema, fieldPathId, items, canAdd, onAddClick, required, optionalDataControl, disabled }: ArrayFieldTemplateProps) {
   return (
     <fieldset className="fields nested" id={fieldPathId.$id}>
       <Legend id={titleId(fieldPathId)} title={title} required={required} control={optionalDataControl} />
@@ -173,11 +160,7 @@ function Adding({ id, text, disabled, onAdd }: AddingProps) {
     flushSync(() => onAdd(event));
     event.currentTarget.previousElementSibling?.querySelector<HTMLElement>("input, textarea, select, button")?.focus();
   };
-  return (
-    <Button id={id} icon={Plus} kind="quiet" onClick={add} disabled={disabled}>
-      {text}
-    </Button>
-  );
+  return <Button id={id} icon={Plus} kind="quiet" onClick={add} disabled={disabled} text={text} />;
 }
 
 function Item({ children, buttonsProps, hasToolbar, registry }: ArrayFieldItemTemplateProps) {
@@ -239,8 +222,7 @@ function Input(props: BaseInputTemplateProps) {
     disabled: disabled === true || readonly === true,
     "aria-required": required === true,
     "aria-describedby": ariaDescribedByIds(id),
-    onChange: ({ target }: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) =>
-      onChange(target.value === "" ? options.emptyValue : target.value),
+    onChange: ({ target }: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => onChange(target.value === "" ? options.emptyValue : target.value),
     onBlur: () => onBlur(id, value),
     onFocus: () => onFocus(id, value),
   };
@@ -290,11 +272,7 @@ const iconButton = (icon: LucideIcon, label: string) =>
   };
 
 function Recursion({ name, onExpand, fieldPathId }: { name: string; onExpand: (id: string) => void; fieldPathId: { $id: string } }) {
-  return (
-    <Button icon={Plus} kind="quiet" onClick={() => onExpand(fieldPathId.$id)}>
-      Add {brief(name)}
-    </Button>
-  );
+  return <Button icon={Plus} kind="quiet" onClick={() => onExpand(fieldPathId.$id)} text={`Add ${brief(name)}`} />;
 }
 
 export const templates: Partial<TemplatesType> = {

@@ -24,13 +24,15 @@ export function Login() {
     <div className="page">
       <header className="head">
         <h2>Login</h2>
-        <Button icon={LogIn} kind="main" disabled={busy} onClick={() => run(() => command("login", { era }))}>
-          {exchanges.length === 0 ? "Log in" : "Log in again"}
-        </Button>
+        <Button
+          icon={LogIn}
+          kind="main"
+          disabled={busy}
+          onClick={() => run(() => command("login", { era }))}
+          text={exchanges.length === 0 ? "Log in" : "Log in again"}
+        />
       </header>
-      <p className="description">
-        Every HTTP exchange of the login, with the members that matter, and the text that the response must follow.
-      </p>
+      <p className="description">Every HTTP exchange of the login, with the members that matter, and the text that the response must follow.</p>
       {problem && <ProblemBox problem={problem} />}
       {rounds.map((round) => (
         <RoundCard key={round.id} round={round} />
@@ -54,7 +56,7 @@ function Rung({ exchange: { at, method, url, status, members, clause, pass } }: 
       <div>
         <p className="request">
           <strong className="mono">{brief(method, 20)}</strong> <span className="mono">{brief(url, 1000)}</span>
-          {status === null ? <Badge>in the browser</Badge> : <Badge tone={pass ? "good" : "bad"}>{status}</Badge>}
+          {status === null ? <Badge text="in the browser" /> : <Badge tone={pass ? "good" : "bad"} text={status} />}
         </p>
         {members.map((member, index) => (
           <p key={index} className="mono member-line">

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { Calls, useCalls } from "../call/call-card";
 import { MOD, useKey } from "../keys";
 import { CompletedFields } from "../parts/completed";
-import { Button, Empty, ProblemBox, Prose } from "../parts/controls";
+import { Button, Empty, Head, ProblemBox } from "../parts/controls";
 import { Split } from "../parts/split";
 import { go, usePlace, valuesOf } from "../place";
 import { command } from "../program";
@@ -13,8 +13,7 @@ import { brief, many, objectsIn, textIn } from "../words";
 import { useInstead } from "./instead";
 
 const nameOf = (prompt: JsonObject): string => textIn(prompt, "name") ?? "";
-const searched = (prompt: JsonObject): string =>
-  `${nameOf(prompt)} ${textIn(prompt, "title") ?? ""} ${textIn(prompt, "description") ?? ""}`;
+const searched = (prompt: JsonObject): string => `${nameOf(prompt)} ${textIn(prompt, "title") ?? ""} ${textIn(prompt, "description") ?? ""}`;
 
 export function Prompts() {
   const { item, query } = usePlace();
@@ -45,9 +44,7 @@ function Prompt({ prompt, query }: { prompt: JsonObject; query: string }) {
   const era = useEra();
   const isOpen = useConnection()?.state === "open";
   const [values, setValues] = useState<Record<string, string>>(() =>
-    Object.fromEntries(
-      Object.entries(valuesOf(query)).map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)]),
-    ),
+    Object.fromEntries(Object.entries(valuesOf(query)).map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)])),
   );
   const { busy, problem, run } = useAction();
   const calls = useCalls("prompts/get", name);
@@ -60,20 +57,14 @@ function Prompt({ prompt, query }: { prompt: JsonObject; query: string }) {
     description: textIn(one, "description"),
     required: one.required === true,
   }));
-  const description = textIn(prompt, "description");
   return (
     <>
-      <header className="head">
-        <h2 className="mono">{brief(name)}</h2>
-      </header>
-      {description !== null && <Prose text={description} />}
+      <Head name={name} of={prompt} />
       <h3>Arguments</h3>
       {args.length === 0 && <p className="note">Takes no arguments.</p>}
       <CompletedFields reference={{ type: "ref/prompt", name }} args={args} values={values} onChange={setValues} />
       <div className="actions">
-        <Button kind="main" icon={Play} keys={`${MOD}↵`} disabled={busy || !isOpen} onClick={get}>
-          Get
-        </Button>
+        <Button kind="main" icon={Play} keys={`${MOD}↵`} disabled={busy || !isOpen} onClick={get} text="Get" />
       </div>
       {problem && <ProblemBox problem={problem} />}
       <Calls calls={calls} />

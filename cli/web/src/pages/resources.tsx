@@ -3,7 +3,8 @@ import { useEffect, useMemo, useState } from "react";
 import { Calls, useCalls } from "../call/call-card";
 import { MOD, useKey } from "../keys";
 import { CompletedFields } from "../parts/completed";
-import { Badge, Button, Empty, Fact, ProblemBox, Prose } from "../parts/controls";
+import { Badge, Button, Empty, Facts, Head, ProblemBox } from "../parts/controls";
+import { mono } from "../parts/text";
 import { Split } from "../parts/split";
 import { go, usePlace } from "../place";
 import { command } from "../program";
@@ -56,20 +57,8 @@ function Row({ one }: { one: JsonObject }) {
   return (
     <>
       <span className="ellipsis">{brief(labelOf(one), 120)}</span>
-      {"uriTemplate" in one && <Badge>template</Badge>}
-      {updates !== undefined && <Badge tone="good">{updates} updates</Badge>}
-    </>
-  );
-}
-
-function Head({ one }: { one: JsonObject }) {
-  const description = textIn(one, "description");
-  return (
-    <>
-      <header className="head">
-        <h2>{brief(labelOf(one))}</h2>
-      </header>
-      {description !== null && <Prose text={description} />}
+      {"uriTemplate" in one && <Badge text="template" />}
+      {updates !== undefined && <Badge tone="good" text={`${updates} updates`} />}
     </>
   );
 }
@@ -80,15 +69,15 @@ function Resource({ resource }: { resource: JsonObject }) {
   const audience = objectIn(resource, "annotations")?.audience;
   return (
     <>
-      <Head one={resource} />
-      <dl className="facts">
-        <Fact name="uri">
-          <span className="mono">{brief(uri, 1000)}</span>
-        </Fact>
-        {textIn(resource, "mimeType") !== null && <Fact name="type">{brief(textIn(resource, "mimeType") ?? "")}</Fact>}
-        {typeof size === "number" && <Fact name="size">{sizeOf(size)}</Fact>}
-        {Array.isArray(audience) && <Fact name="audience">{brief(audience.filter((one) => typeof one === "string").join(", "))}</Fact>}
-      </dl>
+      <Head name={labelOf(resource)} of={resource} />
+      <Facts
+        rows={[
+          ["uri", mono(uri)],
+          ["type", brief(textIn(resource, "mimeType") ?? "")],
+          ["size", typeof size === "number" && sizeOf(size)],
+          ["audience", Array.isArray(audience) && brief(audience.filter((one) => typeof one === "string").join(", "))],
+        ]}
+      />
       <Read uri={uri} />
     </>
   );
@@ -109,16 +98,14 @@ function Read({ uri }: { uri: string }) {
   return (
     <>
       <div className="actions">
-        <Button kind="main" icon={Play} keys={`${MOD}↵`} disabled={busy || !isOpen || uri === ""} onClick={read}>
-          Read
-        </Button>
+        <Button kind="main" icon={Play} keys={`${MOD}↵`} disabled={busy || !isOpen || uri === ""} onClick={read} text="Read" />
         {canSubscribe && uri !== "" && (
           <Button
             icon={subscription ? BellOff : Bell}
             disabled={busy || !isOpen}
-            onClick={() => run(() => command(subscription ? "unsubscribe" : "subscribe", { era, uri }))}>
-            {subscription ? "Unsubscribe" : "Subscribe"}
-          </Button>
+            onClick={() => run(() => command(subscription ? "unsubscribe" : "subscribe", { era, uri }))}
+            text={subscription ? "Unsubscribe" : "Subscribe"}
+          />
         )}
         {subscription && (
           <span className="note" role="status">
@@ -156,15 +143,13 @@ function Template({ template }: { template: JsonObject }) {
   }, [pattern, text, run]);
   return (
     <>
-      <Head one={template} />
-      <dl className="facts">
-        <Fact name="template">
-          <span className="mono">{brief(pattern, 1000)}</span>
-        </Fact>
-        <Fact name="uri">
-          <span className="mono">{brief(uri, 1000)}</span>
-        </Fact>
-      </dl>
+      <Head name={labelOf(template)} of={template} />
+      <Facts
+        rows={[
+          ["template", mono(pattern)],
+          ["uri", mono(uri)],
+        ]}
+      />
       <CompletedFields
         reference={{ type: "ref/resource", uri: pattern }}
         args={names.map((name) => ({ name, description: null, required: false }))}

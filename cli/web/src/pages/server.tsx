@@ -1,10 +1,10 @@
 import { Activity, Plus, RefreshCw, X } from "lucide-react";
 import { useState, type ReactNode } from "react";
-import { Badge, Button, Copy, Empty, Fact, IconButton, ProblemBox, Prose, Skeleton } from "../parts/controls";
-import { LongText } from "../parts/text";
+import { Badge, Button, Copy, Empty, Facts, Head, IconButton, ProblemBox, Skeleton } from "../parts/controls";
+import { LongText, mono } from "../parts/text";
 import { linkTo, type Page } from "../place";
 import { command } from "../program";
-import type { Connection, Json, ListName } from "../protocol";
+import type { Connection, Json, ListName, Target } from "../protocol";
 import { useAction, useConnection, useKnown } from "../store";
 import { brief, isObject, many, msOf, sizeOf, textIn, timeOf } from "../words";
 
@@ -13,23 +13,16 @@ const LOGS_SHOWN = 100;
 export function Server() {
   const connection = useConnection();
   const target = useKnown((state) => state.target);
-  if (!connection || !target)
-    return (
-      <div className="page">
-        <Skeleton />
-      </div>
-    );
+  if (!connection || !target) return <Skeleton />;
   const info = connection.serverInfo;
   return (
     <div className="page">
-      <header className="head">
-        <h2>{brief(textIn(info, "title") ?? textIn(info, "name") ?? target.label)}</h2>
-        {textIn(info, "version") !== null && <Badge>{brief(textIn(info, "version") ?? "", 60)}</Badge>}
-      </header>
-      {textIn(info, "description") !== null && <Prose text={textIn(info, "description") ?? ""} />}
+      <Head name={textIn(info, "title") ?? textIn(info, "name") ?? target.label} of={info ?? {}}>
+        {textIn(info, "version") !== null && <Badge text={brief(textIn(info, "version") ?? "", 60)} />}
+      </Head>
       {connection.revision !== null && <Next connection={connection} />}
       <div className="columns">
-        <Identity connection={connection} label={target.label} command={target.command} transport={target.transport} />
+        <Identity connection={connection} target={target} />
         <Eras />
       </div>
       <Instructions connection={connection} />
@@ -62,17 +55,7 @@ function Next({ connection }: { connection: Connection }) {
   );
 }
 
-function Identity({
-  connection,
-  label,
-  command: line,
-  transport,
-}: {
-  connection: Connection;
-  label: string;
-  command: string;
-  transport: string;
-}) {
+function Identity({ connection, target }: { connection: Connection; target: Target }) {
   const { busy, problem, run } = useAction();
   const [ms, setMs] = useState<number | null>(null);
   const info = connection.serverInfo;
@@ -83,46 +66,35 @@ function Identity({
   return (
     <section aria-label="Connection">
       <h3>Connection</h3>
-      <dl className="facts">
-        {textIn(info, "name") !== null && (
-          <Fact name="name">
-            <span className="mono">{brief(textIn(info, "name") ?? "")}</span>
-          </Fact>
-        )}
-        <Fact name="target">
-          <span className="mono">{brief(label)}</span>
-        </Fact>
-        <Fact name="transport">
-          {transport}
-          {connection.pid !== null && `, process ${connection.pid}`}
-        </Fact>
-        {connection.openedAt !== null && (
-          <Fact name="opened">
-            {timeOf(connection.openedAt)}
-            {connection.tookMs !== null && `, in ${msOf(connection.tookMs)}`}
-            {connection.openings > 1 && `, for the ${connection.openings}${ordinal(connection.openings)} time`}
-          </Fact>
-        )}
-        {textIn(info, "websiteUrl") !== null && (
-          <Fact name="website">
-            <span className="mono">{brief(textIn(info, "websiteUrl") ?? "")}</span>
-          </Fact>
-        )}
-        {hints.length > 0 && <Fact name="cache">{hints.join("; ")}</Fact>}
-        <Fact name="this page">
-          <span className="mono">{brief(line, 500)}</span> <Copy text={line} label="Copy the command" />
-        </Fact>
-      </dl>
+      <Facts
+        rows={[
+          ["name", mono(textIn(info, "name"))],
+          ["target", mono(target.label)],
+          ["transport", target.transport + (connection.pid === null ? "" : `, process ${connection.pid}`)],
+          ["opened", opened(connection)],
+          ["website", mono(textIn(info, "websiteUrl"))],
+          ["cache", hints.join("; ")],
+          [
+            "this page",
+            <>
+              {mono(target.command)} <Copy text={target.command} label="Copy the command" />
+            </>,
+          ],
+        ]}
+      />
       <div className="actions">
         <Button
           icon={Activity}
           disabled={busy || connection.state !== "open"}
-          onClick={() => run(async () => setMs((await command("ping", { era: connection.era })).ms))}>
-          Ping
-        </Button>
-        <Button icon={RefreshCw} disabled={busy} onClick={() => run(() => command("reconnect", { era: connection.era }))}>
-          {connection.openings > 0 ? "Reconnect" : "Connect"}
-        </Button>
+          onClick={() => run(async () => setMs((await command("ping", { era: connection.era })).ms))}
+          text="Ping"
+        />
+        <Button
+          icon={RefreshCw}
+          disabled={busy}
+          onClick={() => run(() => command("reconnect", { era: connection.era }))}
+          text={connection.openings > 0 ? "Reconnect" : "Connect"}
+        />
         {ms !== null && (
           <span className="note" role="status">
             answered in {msOf(ms)}
@@ -134,7 +106,11 @@ function Identity({
   );
 }
 
-const ordinal = (count: number): string => (count === 2 ? "nd" : count === 3 ? "rd" : "th");
+function opened({ openedAt, tookMs, openings }: Connection): string {
+  if (openedAt === null) return "";
+  const took = tookMs === null ? "" : `, in ${msOf(tookMs)}`;
+  return timeOf(openedAt) + took + (openings > 1 ? `, ${openings} times` : "");
+}
 
 /** The members of a capability, one a line: `tools.listChanged`. */
 function flat(value: Json | undefined, path: string, out: Map<string, string>): Map<string, string> {
@@ -176,9 +152,7 @@ function Eras() {
                   {brief(name, 120)}
                 </th>
                 {values.map((value, at) => (
-                  <td key={at}>
-                    {value === null ? <span className="absent">{connections[at]?.capabilities ? "–" : ""}</span> : brief(value, 120)}
-                  </td>
+                  <td key={at}>{value === null ? <span className="absent">{connections[at]?.capabilities ? "–" : ""}</span> : brief(value, 120)}</td>
                 ))}
               </tr>
             );
@@ -202,7 +176,7 @@ const STATES: Record<Connection["state"], [string, "plain" | "good" | "warn" | "
 
 export function StateOf({ connection }: { connection: Connection }): ReactNode {
   const [text, tone] = STATES[connection.state];
-  return <Badge tone={tone}>{text}</Badge>;
+  return <Badge tone={tone} text={text} />;
 }
 
 function Instructions({ connection }: { connection: Connection }) {
@@ -236,12 +210,7 @@ function Roots() {
         {roots.map((root) => (
           <li key={root.uri} className="note-line">
             <span className="mono">{brief(root.uri)}</span>
-            <IconButton
-              icon={X}
-              label={`Remove ${brief(root.uri)}`}
-              disabled={busy}
-              onClick={() => put(roots.filter((one) => one !== root))}
-            />
+            <IconButton icon={X} label={`Remove ${brief(root.uri)}`} disabled={busy} onClick={() => put(roots.filter((one) => one !== root))} />
           </li>
         ))}
       </ul>
@@ -258,9 +227,7 @@ function Roots() {
           spellCheck={false}
           onChange={({ target }) => setUri(target.value)}
         />
-        <Button type="submit" icon={Plus} disabled={busy || uri === ""}>
-          Add
-        </Button>
+        <Button type="submit" icon={Plus} disabled={busy || uri === ""} text="Add" />
       </form>
       {problem && <ProblemBox problem={problem} />}
     </section>
@@ -296,7 +263,7 @@ function Logs({ connection }: { connection: Connection }) {
         {logs.slice(-LOGS_SHOWN).map((log, at) => (
           <li key={at}>
             <span className="time">{timeOf(log.at)}</span>
-            <Badge tone={toneOf(log.level)}>{brief(log.level, 20)}</Badge>
+            <Badge tone={toneOf(log.level)} text={brief(log.level, 20)} />
             {log.logger !== null && <span className="mono">{brief(log.logger, 60)}</span>}
             <span className="mono said">{brief(log.text, 2000)}</span>
           </li>

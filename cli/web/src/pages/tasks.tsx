@@ -1,7 +1,7 @@
 import { Ban, FileText, RefreshCw } from "lucide-react";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { Calls } from "../call/call-card";
-import { Badge, Button, Empty, ProblemBox } from "../parts/controls";
+import { Badge, Button, Empty, Head, ProblemBox } from "../parts/controls";
 import { Split } from "../parts/split";
 import { JsonView } from "../parts/text";
 import { go, usePlace } from "../place";
@@ -33,13 +33,10 @@ export function Tasks() {
     run(async () => setListed((await command("task", { era, action: "list" })).tasks));
   };
   const declared =
-    objectIn(connection?.capabilities, "tasks") ??
-    objectIn(objectIn(connection?.capabilities, "extensions"), "io.modelcontextprotocol/tasks");
+    objectIn(connection?.capabilities, "tasks") ?? objectIn(objectIn(connection?.capabilities, "extensions"), "io.modelcontextprotocol/tasks");
   const none = declared ? (
     <Empty title="No tasks.">
-      {canList
-        ? "A tool that is called as a task appears here; the server can list others."
-        : "A tool that is called as a task appears here."}
+      {canList ? "A tool that is called as a task appears here; the server can list others." : "A tool that is called as a task appears here."}
     </Empty>
   ) : (
     <Empty title="This server makes no tasks.">It did not declare the capability.</Empty>
@@ -79,25 +76,18 @@ function Task({ era, id }: { era: Era; id: string }) {
   const isOver = status !== null && OVER.includes(status);
   return (
     <>
-      <header className="head">
-        <h2 className="mono">{brief(id)}</h2>
-        {status !== null && (
-          <Badge tone={status === "failed" ? "bad" : status === "completed" ? "good" : "plain"}>{brief(status, 40)}</Badge>
-        )}
-      </header>
+      <Head name={id} of={{}}>
+        {status !== null && <Badge tone={status === "failed" ? "bad" : status === "completed" ? "good" : "plain"} text={brief(status, 40)} />}
+      </Head>
       <div className="actions">
-        <Button icon={RefreshCw} disabled={busy} onClick={() => ask("get")}>
-          Ask again
-        </Button>
+        <Button icon={RefreshCw} disabled={busy} onClick={() => ask("get")} text="Ask again" />
         <Button
           icon={FileText}
           disabled={busy}
-          onClick={() => run(async () => setResult((await command("taskResult", { era, task: id })).call))}>
-          Wait for its result
-        </Button>
-        <Button icon={Ban} disabled={busy || isOver} onClick={() => ask("cancel")}>
-          Cancel it
-        </Button>
+          onClick={() => run(async () => setResult((await command("taskResult", { era, task: id })).call))}
+          text="Wait for its result"
+        />
+        <Button icon={Ban} disabled={busy || isOver} onClick={() => ask("cancel")} text="Cancel it" />
       </div>
       {problem && <ProblemBox problem={problem} />}
       {state && <JsonView value={state} label="State of the task" />}

@@ -4,7 +4,7 @@ import { Calls, useCalls } from "../call/call-card";
 import { CodeMenu, CodeView, type Shown } from "../call/code";
 import { Form } from "../form/form";
 import { MOD, useKey } from "../keys";
-import { Badge, Button, Empty, ProblemBox, Prose } from "../parts/controls";
+import { Badge, Button, Empty, Head, ProblemBox } from "../parts/controls";
 import { JsonField } from "../parts/json-field";
 import { Segments } from "../parts/segments";
 import { Split } from "../parts/split";
@@ -58,9 +58,7 @@ export function Tools() {
 
 function Row({ tool }: { tool: JsonObject }) {
   const name = nameOf(tool);
-  const running = useKnown((state) =>
-    state.calls.some((call) => call.state === "running" && call.method === "tools/call" && call.about === name),
-  );
+  const running = useKnown((state) => state.calls.some((call) => call.state === "running" && call.method === "tools/call" && call.about === name));
   return (
     <>
       <span className="mono ellipsis">{brief(name, 120)}</span>
@@ -69,16 +67,17 @@ function Row({ tool }: { tool: JsonObject }) {
   );
 }
 
-function hints(tool: JsonObject): { text: string; title: string; tone: "plain" | "good" | "warn" }[] {
+const HINTS: [string, string, "plain" | "good" | "warn"][] = [
+  ["reads", "readOnlyHint", "good"],
+  ["destroys", "destructiveHint", "warn"],
+  ["repeatable", "idempotentHint", "plain"],
+  ["reaches out", "openWorldHint", "plain"],
+];
+
+/** The hints of the server; one that only reads destroys nothing. */
+function hints(tool: JsonObject): typeof HINTS {
   const said = objectIn(tool, "annotations");
-  if (!said) return [];
-  const reads = said.readOnlyHint === true;
-  return [
-    ...(reads ? [{ text: "reads", title: "readOnlyHint", tone: "good" as const }] : []),
-    ...(said.destructiveHint === true && !reads ? [{ text: "destroys", title: "destructiveHint", tone: "warn" as const }] : []),
-    ...(said.idempotentHint === true ? [{ text: "repeatable", title: "idempotentHint", tone: "plain" as const }] : []),
-    ...(said.openWorldHint === true ? [{ text: "reaches out", title: "openWorldHint", tone: "plain" as const }] : []),
-  ];
+  return HINTS.filter(([, name]) => said?.[name] === true && !(name === "destructiveHint" && said.readOnlyHint === true));
 }
 
 /** Says whether a call may become a task: the server and the tool decide. */
@@ -115,18 +114,13 @@ function Tool({ tool, query }: { tool: JsonObject; query: string }) {
   };
   useKey("mod+enter", () => call());
   const schema = objectIn(tool, "inputSchema") ?? {};
-  const description = textIn(tool, "description");
   return (
     <>
-      <header className="head">
-        <h2 className="mono">{brief(name)}</h2>
-        {hints(tool).map(({ text, title, tone }) => (
-          <Badge key={text} tone={tone} title={title}>
-            {text}
-          </Badge>
+      <Head name={name} of={tool}>
+        {hints(tool).map(([text, title, tone]) => (
+          <Badge key={text} tone={tone} title={title} text={text} />
         ))}
-      </header>
-      {description !== null && <Prose text={description} />}
+      </Head>
       <Segments
         label="Arguments"
         chosen={view}
@@ -142,9 +136,7 @@ function Tool({ tool, query }: { tool: JsonObject; query: string }) {
         {objection !== null && <>The library would refuse: {brief(objection, 500)}</>}
       </p>
       <div className="actions">
-        <Button kind="main" icon={Play} keys={`${MOD}↵`} disabled={args === null || busy || !isOpen} onClick={call}>
-          Call
-        </Button>
+        <Button kind="main" icon={Play} keys={`${MOD}↵`} disabled={args === null || busy || !isOpen} onClick={call} text="Call" />
         {tasks !== "no" && (
           <label className="check">
             <input type="checkbox" checked={asTask} disabled={tasks === "must"} onChange={({ target }) => setAsTask(target.checked)} />

@@ -1,8 +1,8 @@
 // Buttons, badges and messages.
 import { Check, Copy as CopyIcon, type LucideIcon } from "lucide-react";
 import { useEffect, useState, type ComponentProps, type ReactNode } from "react";
-import type { Problem } from "../protocol";
-import { brief, printable } from "../words";
+import type { JsonObject, Problem } from "../protocol";
+import { brief, printable, textIn } from "../words";
 
 const SKELETON_AFTER_MS = 150;
 const SCROLLS_FROM = 300;
@@ -12,14 +12,15 @@ const COPIED_MS = 1500;
 interface ButtonProps extends ComponentProps<"button"> {
   icon?: LucideIcon;
   kind?: "plain" | "main" | "quiet";
+  text: string;
   keys?: string;
 }
 
-export function Button({ icon: Icon, kind = "plain", keys, children, ...rest }: ButtonProps) {
+export function Button({ icon: Icon, kind = "plain", text, keys, ...rest }: ButtonProps) {
   return (
     <button type="button" className={`button ${kind}`} {...rest}>
       {Icon && <Icon className="icon" aria-hidden />}
-      {children}
+      {text}
       {keys !== undefined && (
         <kbd className="wide-only" aria-hidden>
           {keys}
@@ -46,30 +47,14 @@ export function Copy({ text, label }: { text: string | (() => Promise<string>); 
     setCopied(true);
     setTimeout(() => setCopied(false), COPIED_MS);
   };
-  return (
-    <IconButton
-      icon={copied ? Check : CopyIcon}
-      label={copied ? "Copied" : label}
-      onClick={() => void copy().catch(() => setCopied(false))}
-    />
-  );
+  return <IconButton icon={copied ? Check : CopyIcon} label={copied ? "Copied" : label} onClick={() => void copy().catch(() => setCopied(false))} />;
 }
 
-export function Badge({
-  tone = "plain",
-  children,
-  title,
-}: {
-  tone?: "plain" | "good" | "warn" | "bad";
-  children: ReactNode;
-  title?: string;
-}) {
-  return (
-    <span className={`badge ${tone}`} title={title}>
-      {children}
-    </span>
-  );
-}
+export type Tone = "plain" | "good" | "warn" | "bad";
+
+export const Badge = ({ tone = "plain", text, title }: { tone?: Tone; text: string | number; title?: string }) => (
+  <span className={`badge ${tone}`} title={title} children={text} />
+);
 
 /** The three lines of an error, then the last lines of the server's standard error. */
 export function ProblemBox({ problem, children }: { problem: Problem; children?: ReactNode }) {
@@ -128,12 +113,35 @@ export function Prose({ text, className = "description" }: { text: string; class
   );
 }
 
-/** A term and its value. */
-export function Fact({ name, children }: { name: string; children: ReactNode }) {
+/** Terms with their values; those without a value are left out. */
+export function Facts({ rows, className = "" }: { rows: [string, ReactNode][]; className?: string }) {
+  return (
+    <dl className={`facts ${className}`}>
+      {rows.map(
+        ([name, value], at) =>
+          value !== null &&
+          value !== "" &&
+          value !== false && (
+            <div key={at}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ),
+      )}
+    </dl>
+  );
+}
+
+/** The name of a tool, prompt or resource with its description. */
+export function Head({ name, of, children }: { name: string; of: JsonObject; children?: ReactNode }) {
+  const description = textIn(of, "description");
   return (
     <>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
+      <header className="head">
+        <h2>{brief(name)}</h2>
+        {children}
+      </header>
+      {description !== null && <Prose text={description} />}
     </>
   );
 }

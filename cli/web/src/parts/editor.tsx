@@ -54,7 +54,7 @@ export default function Editor({ text, label, onChange }: Props) {
           syntaxHighlighting(colors),
           theme,
           EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ "aria-label": label, "aria-multiline": "true" }),
+          EditorView.contentAttributes.of({ "aria-label": label, "aria-multiline": "true", tabindex: "0" }),
           // ⌘↵ calls the tool.
           keymap.of([...defaultKeymap.filter(({ key }) => key !== "Mod-Enter"), ...historyKeymap]),
           EditorView.updateListener.of((update) => {

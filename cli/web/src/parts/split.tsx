@@ -25,10 +25,7 @@ export function Split<T>({ label, items, keyOf, textOf, row, chosen, onChoose, o
   const [filter, setFilter] = useState("");
   const input = useRef<HTMLInputElement>(null);
   const wanted = useDeferredValue(filter.toLowerCase());
-  const found = useMemo(
-    () => (wanted === "" ? items : items.filter((item) => textOf(item).toLowerCase().includes(wanted))),
-    [items, wanted, textOf],
-  );
+  const found = useMemo(() => (wanted === "" ? items : items.filter((item) => textOf(item).toLowerCase().includes(wanted))), [items, wanted, textOf]);
   useKey("/", () => {
     input.current?.focus();
     return input.current !== null;

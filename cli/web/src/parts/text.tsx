@@ -2,7 +2,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useMemo, useRef, type ReactNode } from "react";
 import type { Json as JsonValue } from "../protocol";
-import { printable } from "../words";
+import { brief, printable } from "../words";
 
 /** Longer texts are drawn line by line, as they come into view. */
 const WHOLE = 60_000;
@@ -10,6 +10,9 @@ const COLORED = 40_000;
 const LINE = 18;
 /** Longer lines are broken, so that a line of megabytes does not stop the browser. */
 const WIDTH = 240;
+
+/** A name, address or command. */
+export const mono = (text: string | null): ReactNode => text !== null && <span className="mono">{brief(text, 1000)}</span>;
 
 export function LongText({ text, label }: { text: string; label: string }) {
   if (text.length > WHOLE) return <Lines text={text} label={label} />;

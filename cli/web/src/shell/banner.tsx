@@ -12,10 +12,7 @@ export function Banner() {
   if (link.state === "unknown") {
     return (
       <ProblemBox
-        problem={saying(
-          "This page has no access to trunkline",
-          "Open the address that trunkline inspect has printed: its end holds the token.",
-        )}
+        problem={saying("This page has no access to trunkline", "Open the address that trunkline inspect has printed: its end holds the token.")}
       />
     );
   }
@@ -34,9 +31,12 @@ export function Banner() {
     return (
       <ProblemBox problem={problem ?? connection.problem}>
         <div className="actions">
-          <Button icon={RefreshCw} disabled={busy} onClick={() => run(() => command("reconnect", { era: connection.era }))}>
-            {connection.openings > 0 ? "Reconnect" : "Connect"}
-          </Button>
+          <Button
+            icon={RefreshCw}
+            disabled={busy}
+            onClick={() => run(() => command("reconnect", { era: connection.era }))}
+            text={connection.openings > 0 ? "Reconnect" : "Connect"}
+          />
         </div>
       </ProblemBox>
     );

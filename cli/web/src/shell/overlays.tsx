@@ -1,6 +1,7 @@
 // Overlays: the palette, which finds anything, and the list of keys.
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore, type KeyboardEvent, type ReactNode } from "react";
 import { MOD, useKey } from "../keys";
+import { Facts } from "../parts/controls";
 import { List } from "../parts/list";
 import { go } from "../place";
 import { command } from "../program";
@@ -92,12 +93,7 @@ function useFindable(): Found[] {
       ...named("prompt", "prompts", "name", prompts),
       ...named("resource", "resources", "uri", resources),
       { key: "theme", kind: "do", text: "Switch between light and dark", run: toggleTheme },
-      {
-        key: "reconnect",
-        kind: "do",
-        text: openings > 0 ? "Reconnect" : "Connect",
-        run: () => void command("reconnect", { era }).catch(() => undefined),
-      },
+      { key: "reconnect", kind: "do", text: openings > 0 ? "Reconnect" : "Connect", run: () => void command("reconnect", { era }).catch(() => undefined) },
     ];
   }, [tools, prompts, resources, era, openings]);
 }
@@ -162,17 +158,4 @@ const KEYS: [string, string][] = [
   ["?", "these keys"],
 ];
 
-function Help() {
-  return (
-    <dl className="facts keys">
-      {KEYS.map(([keys, text]) => (
-        <div key={keys}>
-          <dt>
-            <kbd>{keys}</kbd>
-          </dt>
-          <dd>{text}</dd>
-        </div>
-      ))}
-    </dl>
-  );
-}
+const Help = (): ReactNode => <Facts className="keys" rows={KEYS} />;

@@ -3,7 +3,7 @@ import { ArrowRightLeft, Send, X } from "lucide-react";
 import { useEffect, useMemo, useState } from "react";
 import { CallCard } from "../call/call-card";
 import { useKey } from "../keys";
-import { Button, Copy, IconButton, ProblemBox } from "../parts/controls";
+import { Button, Copy, Facts, IconButton, ProblemBox } from "../parts/controls";
 import { JsonField } from "../parts/json-field";
 import { JsonView, LongText } from "../parts/text";
 import { command } from "../program";
@@ -25,9 +25,7 @@ export function Detail({ row, onChoose, onClose }: Props) {
   const [edits, setEdits] = useState(false);
   const { busy, problem, run } = useAction();
   useKey("escape", onClose);
-  const other = useKnown(
-    (state) => state.wire.find((one) => (row.answers === null ? one.answers === row.id : one.id === row.answers))?.id ?? null,
-  );
+  const other = useKnown((state) => state.wire.find((one) => (row.answers === null ? one.answers === row.id : one.id === row.answers))?.id ?? null);
   const fetchWhole = async (): Promise<string> => {
     const { text } = await command("body", { row: row.id });
     setWhole(text);
@@ -49,13 +47,9 @@ export function Detail({ row, onChoose, onClose }: Props) {
           {row.ms !== null && <span>{msOf(row.ms)}</span>}
           <span>{sizeOf(row.bytes)}</span>
         </span>
-        
+
         {other !== null && (
-          <IconButton
-            icon={ArrowRightLeft}
-            label={row.answers === null ? "To its response" : "To its request"}
-            onClick={() => onChoose(other)}
-          />
+          <IconButton icon={ArrowRightLeft} label={row.answers === null ? "To its response" : "To its request"} onClick={() => onChoose(other)} />
         )}
         {request && <IconButton icon={Send} label="Send again, edited" aria-pressed={edits} onClick={() => setEdits(!edits)} />}
         <Copy text={whole ?? fetchWhole} label="Copy this message" />
@@ -75,13 +69,10 @@ export function Detail({ row, onChoose, onClose }: Props) {
         {!row.http && whole === null && !fetchNow && (
           <p className="note-line">
             <span>The first 2 KB of {sizeOf(row.bytes)}</span>
-            <Button disabled={busy} onClick={() => run(fetchWhole)}>
-              Show all
-            </Button>
+            <Button disabled={busy} onClick={() => run(fetchWhole)} text="Show all" />
           </p>
         )}
-        {!row.http &&
-          (parsed === undefined ? <LongText text={whole ?? row.text} label="Message" /> : <JsonView value={parsed} label="Message" />)}
+        {!row.http && (parsed === undefined ? <LongText text={whole ?? row.text} label="Message" /> : <JsonView value={parsed} label="Message" />)}
       </div>
     </aside>
   );
@@ -105,14 +96,7 @@ function Headers({ title, headers }: { title: string; headers: Header[] }) {
   return (
     <>
       <h4>{title}</h4>
-      <dl className="facts headers">
-        {headers.map(([name, value], at) => (
-          <div key={at}>
-            <dt>{brief(name)}</dt>
-            <dd>{brief(value, 4000)}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts className="headers" rows={headers.map(([name, value]) => [brief(name), brief(value, 4000)])} />
     </>
   );
 }
@@ -130,9 +114,7 @@ function Again({ era, request }: { era: NonNullable<WireRow["era"]>; request: Js
   return (
     <section className="again" aria-label="Send again, edited">
       <JsonField label="Request" value={request} onChange={setValue} />
-      <Button kind="main" icon={Send} disabled={busy || method === null} onClick={() => run(send)}>
-        Send
-      </Button>
+      <Button kind="main" icon={Send} disabled={busy || method === null} onClick={() => run(send)} text="Send" />
       {problem && <ProblemBox problem={problem} />}
       {call && <CallCard call={call} open />}
     </section>

@@ -75,11 +75,7 @@ export function Wire() {
               aria-pressed={paused !== null}
               onClick={() => setPaused(paused ? null : live)}
             />
-            {hasMore && !paused && (
-              <Button kind="quiet" disabled={busy} onClick={() => run(fetchOlderRows)}>
-                Older
-              </Button>
-            )}
+            {hasMore && !paused && <Button kind="quiet" disabled={busy} onClick={() => run(fetchOlderRows)} text="Older" />}
             <IconButton icon={Download} label="Save all as lines of JSON" disabled={busy} onClick={() => run(exported)} />
           </>
         )}
