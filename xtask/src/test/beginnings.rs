@@ -10,8 +10,8 @@ const QUOTES: &str = "\"\"\"";
 /// The marks of comments in a language, by its file extension; `None` if it has none.
 pub(super) fn marks(ending: &str) -> Option<&'static [&'static str]> {
     match ending {
-        "rs" | "c" | "h" | "hpp" | "cpp" | "ts" | "tsx" | "mts" | "cts" | "js" | "mjs" | "cjs" | "swift" | "go" | "kt"
-        | "kts" | "java" => Some(&SLASHES),
+        "rs" | "c" | "h" | "hpp" | "cpp" | "ts" | "tsx" | "mts" | "cts" | "js" | "mjs" | "cjs" | "swift" | "go"
+        | "kt" | "kts" | "java" => Some(&SLASHES),
         "py" | "pyi" | "rb" | "rbs" | "toml" | "yml" | "yaml" | "sh" => Some(&HASHES),
         _ => None,
     }

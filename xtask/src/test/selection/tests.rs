@@ -151,10 +151,7 @@ const TABLE: &[(&str, Runs)] = &[
     // The default machine has no toolchain of Swift.
     ("bindings-uniffi/swift/Package.swift", Steps(&SOURCES)),
     ("cli/npm/trunkline.cjs", Steps(&["node lint and types", "rust and c tests"])),
-    (
-        "cli/src/main.rs",
-        Steps(&["import circles", "inspect states", "rust and c tests", "rust clippy", "rust format"]),
-    ),
+    ("cli/src/main.rs", Steps(&["import circles", "inspect states", "rust and c tests", "rust clippy", "rust format"])),
     ("cli/web/index.html", Steps(&["inspect page", "inspect states", "rust and c tests"])),
     ("clippy.toml", Steps(&["rust clippy"])),
     (
