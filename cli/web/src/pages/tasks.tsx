@@ -90,8 +90,8 @@ function Task({ era, id }: { era: Era; id: string }) {
         <Button icon={Ban} disabled={busy || isOver} onClick={() => ask("cancel")} text="Cancel it" />
       </div>
       {problem && <ProblemBox problem={problem} />}
-      {state && <JsonView value={state} label="State of the task" />}
       <Calls calls={calls} />
+      {state && <JsonView value={state} label="State of the task" />}
     </>
   );
 }
