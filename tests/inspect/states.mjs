@@ -30,6 +30,15 @@ export const STATES = [
     },
   },
   {
+    // Shown in docs/program.md.
+    name: "sum",
+    server: "everything",
+    act: async (page) => {
+      await call(page, "get-sum?a=1&b=2");
+      await shows(page, "The sum of 1 and 2 is 3.");
+    },
+  },
+  {
     name: "structured",
     server: "fixture",
     act: async (page) => {
