@@ -51,7 +51,7 @@ export async function openPage(browser, url, { width, height, theme }) {
     new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
   });
   await page.goto(url);
-  await page.waitForSelector(".stage");
+  await page.waitForSelector(".wire");
   return { page, context, faults };
 }
 

@@ -22,6 +22,9 @@ const THEMES = ["light", "dark"];
 /** Rows of tools and of messages that are seen at once. */
 const ROWS = { tools: 24, messages: 12 };
 
+const LOADS = 5;
+const FIRST_PAINT_MS = 150;
+
 mkdirSync(values.pictures, { recursive: true });
 const browser = await startBrowser(values.browser);
 let failed = false;
@@ -78,6 +81,7 @@ await trial("rows at once", () => onPage("many", LOOK, rowsAtOnce, "rows at once
 await trial("a foreign token", () => onPage("bare", LOOK, foreignToken, "a foreign token"));
 if (values.long) {
   await fillAll();
+  await trial("first paint", firstPaint);
   await trial("frames while scrolling 10,000 tools", () => onPage("many", LOOK, scrolls, "scrolling"));
 }
 await browser.close();
@@ -109,6 +113,20 @@ async function foreignToken(page) {
   await page.evaluate(() => sessionStorage.setItem("trunkline-inspect-token", "foreign"));
   await page.reload();
   await page.getByText("This page has no access to trunkline").waitFor();
+}
+
+/** The best of some loads, because the machine does other things too. */
+async function firstPaint() {
+  const running = await inspect(program, commandOf("bare", fixture));
+  const times = [];
+  for (let load = 0; load < LOADS; ++load) {
+    const { page, context } = await openPage(browser, running.url, LOOK);
+    times.push(await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime));
+    await context.close();
+  }
+  await running.stop();
+  const best = Math.min(...times);
+  return best > FIRST_PAINT_MS ? [`the first paint takes ${best} ms`] : [];
 }
 
 /** Frames that come late while the list moves by a page each. */
