@@ -21,6 +21,8 @@ const MAX_ROWS: usize = 10_000;
 const MAX_BYTES: usize = 64 << 20;
 /// The part of a message that a row has.
 const MAX_TEXT: usize = 2_048;
+/// The size of the headers of a request or response in a row.
+const MAX_HEADERS: usize = 8_192;
 /// Maximum length of a name or URI in a row.
 const MAX_NAME: usize = 500;
 /// Rows of a snapshot, and of one fetch of older ones.
@@ -98,12 +100,16 @@ impl Wire {
             Observed::Http(exchange) if exchange.side == Side::Client => self.exchange(exchange),
             _ => return None,
         };
+        self.keep(kept);
+        self.rows.back().map(|kept| &kept.row)
+    }
+
+    fn keep(&mut self, kept: Kept) {
         self.bytes += kept.whole.len();
         self.rows.push_back(kept);
         while self.rows.len() > MAX_ROWS || (self.bytes > MAX_BYTES && self.rows.len() > 1) {
             self.drop_oldest();
         }
-        self.rows.back().map(|kept| &kept.row)
     }
 
     fn drop_oldest(&mut self) {
@@ -156,10 +162,6 @@ impl Wire {
             (None, error) => error.unwrap_or("no response").to_owned(),
         };
         let text = format!("{} {} {outcome}", exchange.method, exchange.url);
-        let bounded = |headers: &[(String, String)]| {
-            let short = |(name, value): &(String, String)| (short(name), beginning(value, MAX_TEXT).to_owned());
-            headers.iter().take(100).map(short).collect()
-        };
         let shown = beginning(&text, MAX_TEXT);
         let row = Row {
             id: self.number(),
@@ -177,8 +179,8 @@ impl Wire {
             text: shown.to_owned(),
             http: Some(Http {
                 status: exchange.status,
-                request_headers: bounded(&exchange.request_headers),
-                response_headers: bounded(&exchange.response_headers),
+                request_headers: first(&exchange.request_headers),
+                response_headers: first(&exchange.response_headers),
                 error: exchange.error.map(|error| beginning(error, MAX_TEXT).to_owned()),
             }),
         };
@@ -257,6 +259,78 @@ fn about(read: &Read, is_sent: bool, revision: Option<Revision>) -> Option<Strin
     Some(short(&name))
 }
 
+/// The first headers, each cut short.
+fn first(headers: &[(String, String)]) -> Vec<(String, String)> {
+    let mut left = MAX_HEADERS;
+    let short = |(name, value): &(String, String)| (short(name), beginning(value, MAX_TEXT).to_owned());
+    let fits = |(name, value): &(String, String)| {
+        left = left.saturating_sub(name.len() + value.len());
+        left > 0
+    };
+    headers.iter().map(short).take_while(fits).collect()
+}
+
 fn short(text: &str) -> String {
     beginning(text, MAX_NAME).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trunkline::{
+        RpcError,
+        protocol::{
+            envelope::{encode_error, encode_request},
+            method,
+        },
+    };
+
+    #[test]
+    fn headers_are_bounded() {
+        let header = |length: usize| ("name".to_owned(), "v".repeat(length));
+        assert_eq!(first(&[header(1), header(2)]), [header(1), header(2)]);
+        assert_eq!(first(&[header(MAX_TEXT + 1)]), [header(MAX_TEXT)]);
+        assert_eq!(first(&vec![header(MAX_TEXT); 100]).len(), 3);
+    }
+
+    #[test]
+    fn old_rows_are_dropped_by_number() {
+        let mut wire = Wire::default();
+        for number in 0..MAX_ROWS + 5 {
+            let row = Row {
+                id: wire.number(),
+                at: 0.0,
+                era: None,
+                direction: "sent",
+                kind: "request",
+                method: None,
+                rpc_id: None,
+                about: None,
+                answers: None,
+                ms: None,
+                bytes: 1,
+                text: String::new(),
+                cut: false,
+                http: None,
+            };
+            wire.keep(Kept { row, whole: number.to_string().into() });
+        }
+        assert_eq!(wire.rows.len(), MAX_ROWS);
+        assert_eq!(wire.whole(5), None);
+        assert_eq!(wire.whole(6).as_deref(), Some(&b"5"[..]));
+        let shown: Vec<u64> = wire.last(10).map(|row| row.id).collect();
+        assert_eq!(shown, [6, 7, 8, 9]);
+        assert_eq!(wire.last(u64::MAX).count(), MAX_SHOWN);
+    }
+
+    #[test]
+    fn a_row_has_the_parts_of_its_message() {
+        let text = encode_request(&RequestId::Integer(1), method::PROMPTS_GET, Some(br#"{"name":"review"}"#));
+        let request = read(&text, None);
+        assert_eq!((request.kind, request.method.as_deref()), ("request", Some(method::PROMPTS_GET)));
+        assert_eq!(about(&request, true, Some(Revision::LATEST)).as_deref(), Some("review"));
+        let error = read(&encode_error(Some(&RequestId::Integer(1)), &RpcError::internal()), Some(method::PING));
+        assert_eq!((error.kind, error.method.as_deref()), ("error", Some(method::PING)));
+        assert_eq!(read(&Bytes::from_static(b"{}"), None).kind, "error");
+    }
 }
