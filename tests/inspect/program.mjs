@@ -4,21 +4,25 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
+import { startLoginServer } from "./login_server.mjs";
+
 const START_MS = 30_000;
 const END_MS = 10_000;
 
 const file = (name) => fileURLToPath(new URL(name, import.meta.url));
 
 /** The command of a server: `fixture`, `everything`, or a kind of `odd_server.mjs`. */
-export function commandOf(server, fixture) {
+function commandOf(server, fixture) {
   if (server === "fixture") return [fixture, "--stdio"];
   if (server === "everything") return [process.execPath, file("node_modules/@modelcontextprotocol/server-everything/dist/index.js")];
   return [process.execPath, file("odd_server.mjs"), server];
 }
 
-/** A running `trunkline inspect`, and the URL of its page. */
-export async function inspect(program, command) {
-  const child = spawn(program, ["inspect", "--no-open", "--", ...command], { stdio: ["ignore", "pipe", "pipe"] });
+/** A running `trunkline inspect` of a server, and the URL of its page. */
+export async function inspect(program, server, fixture) {
+  const login = server === "login" ? await startLoginServer() : null;
+  const words = login ? [login.url] : ["--", ...commandOf(server, fixture)];
+  const child = spawn(program, ["inspect", "--no-open", ...words], { stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
   child.stderr.on("data", (text) => (said += text));
   const lines = createInterface({ input: child.stdout });
@@ -28,6 +32,7 @@ export async function inspect(program, command) {
     new Promise((_, reject) => setTimeout(reject, START_MS, new Error("inspect prints no URL")).unref()),
   ]);
   const stop = async () => {
+    login?.stop();
     if (child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, "exit");
     child.kill("SIGINT");

@@ -8,7 +8,7 @@ import { parseArgs } from "node:util";
 
 import { fillSchema, withoutMouse } from "./keyboard.mjs";
 import { judge, openPage, startBrowser } from "./page.mjs";
-import { commandOf, inspect } from "./program.mjs";
+import { inspect } from "./program.mjs";
 import { STATES } from "./states.mjs";
 
 const { values, positionals } = parseArgs({
@@ -43,7 +43,7 @@ async function trial(name, work) {
 
 /** Does something on a new page of a new program, and judges the page. */
 async function onPage(server, look, act, name) {
-  const running = await inspect(program, commandOf(server, fixture));
+  const running = await inspect(program, server, fixture);
   try {
     return await onPageOf(running, look, act, name);
   } finally {
@@ -89,7 +89,7 @@ process.exitCode = failed ? 1 : 0;
 
 /** Schemas of servers of others, filled in by keyboard alone. */
 async function fillAll() {
-  const running = await inspect(program, commandOf("schemas", fixture));
+  const running = await inspect(program, "schemas", fixture);
   for (const one of JSON.parse(readFileSync(new URL("schemas.json", import.meta.url), "utf8"))) {
     const name = `schema ${one.name}`;
     await trial(name, () => onPageOf(running, LOOK, (page) => fillSchema(page, one), name));
@@ -117,7 +117,7 @@ async function foreignToken(page) {
 
 /** The best of some loads, because the machine does other things too. */
 async function firstPaint() {
-  const running = await inspect(program, commandOf("bare", fixture));
+  const running = await inspect(program, "bare", fixture);
   const times = [];
   for (let load = 0; load < LOADS; ++load) {
     const { page, context } = await openPage(browser, running.url, LOOK);

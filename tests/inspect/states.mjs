@@ -294,6 +294,24 @@ export const STATES = [
     },
   },
   {
+    name: "login",
+    server: "login",
+    act: async (page) => {
+      await go(page, "#/login");
+      await page.locator(".rung[data-pass=false]").first().waitFor();
+    },
+  },
+  {
+    name: "HTTP exchange",
+    server: "login",
+    wire: true,
+    act: async (page) => {
+      await page.fill("[aria-label='Filter the wire']", "register");
+      await page.locator(".wire-list .row").first().click();
+      await page.waitForSelector(".wire-detail .headers");
+    },
+  },
+  {
     name: "palette",
     server: "fixture",
     act: async (page) => {

@@ -70,7 +70,7 @@ export function useConnection(): Connection | null {
 
 /** The revision that an era speaks here, by which people know it. */
 export function useRevision(era: Era): string {
-  return useKnown((state) => state.connections.find((one) => one.era === era)?.revision ?? (era === "modern" ? "2026-07-28" : "older"));
+  return useKnown((state) => state.connections.find((one) => one.era === era)?.revision ?? (era === "modern" ? "2026-07-28" : "2025-11-25"));
 }
 
 /** Adds older rows of the wire, which the program has kept. */

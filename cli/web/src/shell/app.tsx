@@ -34,7 +34,8 @@ export function App() {
   });
   const View = VIEWS[page];
   // The last data stays, greyed, when there is nobody left to ask.
-  const stale = link.state !== "live" || connection?.state === "closed" || connection?.state === "failed";
+  const isAway = connection !== null && connection.openings > 0 && ["closed", "failed"].includes(connection.state);
+  const stale = page !== "login" && (link.state !== "live" || isAway);
   return (
     <div className="app">
       <Header />

@@ -1,6 +1,7 @@
 // Says why the connection or the program is not there.
-import { RefreshCw } from "lucide-react";
+import { KeyRound, RefreshCw } from "lucide-react";
 import { Button, Copy, ProblemBox } from "../parts/controls";
+import { go } from "../place";
 import { command, saying } from "../program";
 import { useAction, useConnection, useKnown, useLink } from "../store";
 
@@ -31,6 +32,7 @@ export function Banner() {
     return (
       <ProblemBox problem={problem ?? connection.problem}>
         <div className="actions">
+          {connection.problem.code === "authorizationRequired" && <Button kind="main" icon={KeyRound} onClick={() => go("login")} text="Login" />}
           <Button
             icon={RefreshCw}
             disabled={busy}

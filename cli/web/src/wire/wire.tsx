@@ -138,7 +138,7 @@ function Name({ row }: { row: WireRow }) {
         {row.kind === "result" || row.kind === "error" ? `${row.kind} ` : ""}
         <b>{brief(row.method ?? "", 80)}</b>
         {row.http && <i>{row.http.status ?? "…"}</i>}
-        {row.about !== null && <span className="about">{brief(row.about, 120)}</span>}
+        {row.about !== null && !row.http && <span className="about">{brief(row.about, 120)}</span>}
         {row.rpcId !== null && <span className="rpc-id">#{brief(String(row.rpcId), 40)}</span>}
       </span>
     </>
