@@ -1,11 +1,11 @@
 import { Activity, Plus, RefreshCw, X } from "lucide-react";
-import { useState, type ReactNode } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import { Badge, Button, Copy, Empty, Facts, Head, IconButton, ProblemBox, Skeleton } from "../parts/controls";
 import { LongText, mono } from "../parts/text";
 import { linkTo, type Page } from "../place";
 import { command } from "../program";
 import type { Connection, Json, ListName, Target } from "../protocol";
-import { useAction, useConnection, useKnown } from "../store";
+import { useAction, useConnection, useEra, useKnown } from "../store";
 import { brief, isObject, many, msOf, sizeOf, textIn, timeOf } from "../words";
 
 const LOGS_SHOWN = 100;
@@ -13,7 +13,8 @@ const LOGS_SHOWN = 100;
 export function Server() {
   const connection = useConnection();
   const target = useKnown((state) => state.target);
-  if (!connection || !target) return <Skeleton />;
+  const isEarly = useEarly();
+  if (!connection || !target || isEarly) return <Skeleton />;
   const info = connection.serverInfo;
   return (
     <div className="page">
@@ -30,6 +31,20 @@ export function Server() {
       <Logs connection={connection} />
     </div>
   );
+}
+
+/** How long an era that is open waits for the other one, so that the page does not move when that opens. */
+const OTHER_ERA_MS = 1000;
+
+function useEarly(): boolean {
+  const opening = useKnown((state) => state.connections).filter((one) => one.state === "connecting" && one.openings === 0);
+  const era = useEra();
+  const [isLate, setIsLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setIsLate(true), OTHER_ERA_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return opening.some((one) => one.era === era || !isLate);
 }
 
 const OFFERS: [ListName, string, Page][] = [
