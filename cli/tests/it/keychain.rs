@@ -1,5 +1,5 @@
-//! Logins with a key in the keychain of the system, and without one. The former needs GNOME Keyring,
-//! which `cargo xtask test --long` installs.
+//! Logins with a key in the keychain of the system, and without one. The former needs GNOME
+//! Keyring, which `cargo xtask test --long` installs.
 
 use crate::{
     login_server::{Desk, LoginServer},

@@ -22,7 +22,7 @@ impl Subject {
         languages.iter().map(|language| Self { language: *language, is_bridged: false }).collect()
     }
 
-    /// Those of the fixtures that can also be judged through the bridge.
+    /// The fixtures that can also be judged through the bridge.
     pub(crate) fn bridged(languages: &[Language]) -> Vec<Self> {
         let of_bridge = languages.iter().filter(|language| language.name == "rust");
         of_bridge.map(|language| Self { language: *language, is_bridged: true }).collect()

@@ -51,8 +51,8 @@ trunkline_proto::options! {
         assume_pkce: bool => "assumePkce" = false,
         /// Send the `resource` parameter (RFC 8707), which says for which server a token is. Some
         /// authorization servers, such as Microsoft Entra ID, refuse it next to their own scopes.
-        /// Turning it off needs `issuer` if the authorization server has another origin than the MCP
-        /// server: without the parameter, nothing else says for which server a token is.
+        /// Turning it off needs `issuer` if the authorization server has another origin than the
+        /// MCP server: without the parameter, nothing else says for which server a token is.
         send_resource: bool => "sendResource" = true,
         /// The `resource` parameter, if the authorization server knows the server by another URI
         /// than the metadata of the server does. Credentials are kept for each such URI.

@@ -87,7 +87,7 @@ impl MergedPage {
             if mount.is_transparent()
                 && let Err(error) = result
             {
-                // It is asked for lists that it does not declare, and others have items.
+                // The server is asked for lists that it does not declare, and others have items.
                 if error.code == code::METHOD_NOT_FOUND && has_others {
                     continue;
                 }

@@ -83,8 +83,8 @@ impl ActiveRequest {
         let mut lookup: BoxedTask<Result<Mode, RpcError>> = {
             let (context, params) = (Arc::clone(self), params.clone());
             Box::pin(async move {
-                // A client without such headers may not have listed the tools either, and the server
-                // may be slow to list them.
+                // A client without such headers may not have listed the tools either, and the
+                // server may be slow to list them.
                 if let Some(headers) = &context.info.mirrored
                     && let Some(listed) = server.mirrored_of(&tool, !headers.is_empty()).await
                 {

@@ -4,6 +4,7 @@
 //! tokens have, macOS may ask the user about each item, and no keychain has locks for several
 //! processes. Files have those, and are found by earlier versions.
 
+mod access;
 mod sealed;
 mod system;
 
@@ -13,7 +14,8 @@ use crate::{
     random,
     runtime::BoxedTask,
 };
-use sealed::{KEY_LENGTH, Key};
+use access::Access;
+use sealed::Key;
 use std::{
     path::PathBuf,
     sync::{
@@ -34,12 +36,6 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(60);
 /// The keychain: reads the secret of an account, or writes it.
 type System = dyn Fn(&str, &Access) -> Result<Option<Vec<u8>>, String> + Send + Sync;
 type Notice = dyn Fn(&str) + Send + Sync;
-
-/// What to do with a secret of the keychain.
-enum Access {
-    Read,
-    Write([u8; KEY_LENGTH]),
-}
 
 /// Stores credentials in a directory as [`FileStore`] does, but encrypted: the key is in the
 /// keychain of the system, which is the Keychain of macOS and iOS, the Credential Manager of
@@ -64,7 +60,7 @@ pub struct KeychainStore {
     notice: Arc<Notice>,
 }
 
-/// What is known about the key.
+/// The state of the key in this process.
 enum Held {
     Nothing,
     Key(Key),

@@ -14,11 +14,7 @@ pub(super) use secret_service::access;
 #[cfg(windows)]
 pub(super) use windows::access;
 
-/// The name of this program in the keychain.
-#[cfg(any(windows, target_vendor = "apple"))]
-const SERVICE: &str = "trunkline";
-
 #[cfg(not(any(windows, target_os = "linux", target_vendor = "apple")))]
-pub(super) fn access(_: &str, _: &super::Access) -> Result<Option<Vec<u8>>, String> {
+pub(super) fn access(_: &str, _: &super::access::Access) -> Result<Option<Vec<u8>>, String> {
     Err("there is none that this library knows on this system".to_owned())
 }

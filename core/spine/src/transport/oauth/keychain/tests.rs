@@ -106,7 +106,7 @@ async fn credentials_in_files_are_used_and_sealed_when_they_are_read() {
     assert_eq!(desk.store().get("a").await.unwrap().as_deref(), Some(r#"{"access_token":"old"}"#));
     assert!(!desk.text().contains("old"), "{}", desk.text());
     assert_eq!(desk.store().get("a").await.unwrap().as_deref(), Some(r#"{"access_token":"old"}"#));
-    // Whoever renews a token has its lock meanwhile.
+    // A process that renews a token has its lock meanwhile.
     desk.files().set("b", "plain").await.unwrap();
     let store = desk.store();
     let _renewing = store.lock("b").await.unwrap();

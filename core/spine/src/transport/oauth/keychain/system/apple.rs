@@ -1,7 +1,6 @@
 //! The Keychain of macOS and iOS.
 
-use super::SERVICE;
-use crate::transport::oauth::keychain::Access;
+use crate::transport::oauth::keychain::access::{Access, SERVICE};
 use security_framework::passwords::{PasswordOptions, generic_password, set_generic_password};
 
 /// `errSecItemNotFound`.

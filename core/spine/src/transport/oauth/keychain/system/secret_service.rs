@@ -1,6 +1,6 @@
 //! The Secret Service of freedesktop.org, on the session bus: GNOME Keyring, KWallet, KeePassXC.
 
-use crate::transport::oauth::keychain::Access;
+use crate::transport::oauth::keychain::access::Access;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use dbus::{
     Error, Message, Path,
@@ -201,7 +201,7 @@ fn unexpected() -> Error {
     Error::new_failed("its answer has another form")
 }
 
-/// What tells the item of an account from all others.
+/// The attributes that tell the item of an account from all others.
 fn append_attributes(to: &mut IterAppend<'_>, account: &str) {
     to.append_dict(&"s".into(), &"s".into(), |to| {
         for (name, value) in [("application", "trunkline"), ("folder", account)] {

@@ -1,7 +1,6 @@
 //! The Credential Manager of Windows.
 
-use super::SERVICE;
-use crate::transport::oauth::keychain::Access;
+use crate::transport::oauth::keychain::access::{Access, SERVICE};
 use keyring_core::{Error, api::CredentialStoreApi as _};
 use std::collections::HashMap;
 use windows_native_keyring_store::Store;
