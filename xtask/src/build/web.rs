@@ -11,7 +11,7 @@ use crate::workspace::Workspace;
 
 pub(crate) const PACKAGE: &str = "cli/web";
 
-/// What the page is made from.
+/// The inputs of the build.
 const SOURCES: [&str; 6] = ["index.html", "package-lock.json", "public", "src", "tsconfig.json", "vite.config.mjs"];
 
 /// The page, before the program. Without Node.js, the program says how to build it.

@@ -22,7 +22,7 @@ const TIMEOUT: Duration = Duration::from_secs(1800);
 /// Bytes of the compressed files, in all and before the first edit.
 const MAX_BYTES: usize = 400_000;
 const MAX_BYTES_AT_FIRST: usize = 270_000;
-/// What is loaded with the first edit.
+/// The file that is loaded with the first edit.
 const EDITOR: &str = "assets/editor-";
 /// Lines of TypeScript and CSS, without blank ones and comments.
 const MAX_LINES: usize = 4000;

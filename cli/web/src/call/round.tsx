@@ -68,7 +68,7 @@ export function RoundCard({ round }: { round: Round }) {
   );
 }
 
-/** An address of the server: shown whole, opened only by a click, in a tab that cannot reach this one. */
+/** An address of the server: shown whole, and opened by a click in a tab that cannot reach this. */
 function Address({ params }: { params: JsonObject }) {
   const url = textIn(params, "url") ?? "";
   const code = textIn(params, "userCode");

@@ -33,7 +33,7 @@ export function Server() {
   );
 }
 
-/** How long an era that is open waits for the other one, so that the page does not move when that opens. */
+/** An open era waits this long for the other one, so that the page need not move. */
 const OTHER_ERA_MS = 1000;
 
 function useEarly(): boolean {
