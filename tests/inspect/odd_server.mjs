@@ -1,6 +1,6 @@
 // A server on standard input that does what servers should not, or too much of what they may.
 //
-// odd_server.mjs KIND: `hostile`, `many`, `bare`, `dying`, `schemas`.
+// odd_server.mjs KIND: `hostile`, `many`, `bare`, `dying`, `schemas`, `silent`.
 import { createInterface } from "node:readline";
 import { readFileSync } from "node:fs";
 
@@ -65,7 +65,7 @@ const ANSWERS = {
 
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params } = JSON.parse(line);
-  if (id === undefined || method === undefined) return;
+  if (id === undefined || method === undefined || kind === "silent") return;
   const answer = ANSWERS[method];
   if (answer) send({ id, result: answer(params ?? {}) });
   else send({ id, error: { code: -32601, message: "Method not found" } });

@@ -43,9 +43,13 @@ async function trial(name, work) {
 
 /** Does something on a new page of a new program, and judges the page. */
 async function onPage(server, look, act, name) {
+  return withProgram(server, (running) => onPageOf(running, look, act, name));
+}
+
+async function withProgram(server, work) {
   const running = await inspect(program, server, fixture);
   try {
-    return await onPageOf(running, look, act, name);
+    return await work(running);
   } finally {
     await running.stop();
   }
@@ -80,21 +84,19 @@ await trial("keyboard only", () => onPage("fixture", LOOK, withoutMouse, "keyboa
 await trial("rows at once", () => onPage("many", LOOK, rowsAtOnce, "rows at once"));
 await trial("a foreign token", () => onPage("bare", LOOK, foreignToken, "a foreign token"));
 if (values.long) {
-  await fillAll();
-  await trial("first paint", firstPaint);
+  await withProgram("schemas", fillAll);
+  await trial("first paint", () => withProgram("bare", firstPaint));
   await trial("frames while scrolling 10,000 tools", () => onPage("many", LOOK, scrolls, "scrolling"));
 }
 await browser.close();
 process.exitCode = failed ? 1 : 0;
 
 /** Schemas of servers of others, filled in by keyboard alone. */
-async function fillAll() {
-  const running = await inspect(program, "schemas", fixture);
+async function fillAll(running) {
   for (const one of JSON.parse(readFileSync(new URL("schemas.json", import.meta.url), "utf8"))) {
     const name = `schema ${one.name}`;
     await trial(name, () => onPageOf(running, LOOK, (page) => fillSchema(page, one), name));
   }
-  await running.stop();
 }
 
 async function rowsAtOnce(page) {
@@ -116,15 +118,13 @@ async function foreignToken(page) {
 }
 
 /** The best of some loads, because the machine does other things too. */
-async function firstPaint() {
-  const running = await inspect(program, "bare", fixture);
+async function firstPaint(running) {
   const times = [];
   for (let load = 0; load < LOADS; ++load) {
     const { page, context } = await openPage(browser, running.url, LOOK);
     times.push(await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime));
     await context.close();
   }
-  await running.stop();
   const best = Math.min(...times);
   return best > FIRST_PAINT_MS ? [`the first paint takes ${best} ms`] : [];
 }

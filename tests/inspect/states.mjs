@@ -176,6 +176,8 @@ export const STATES = [
       await page.waitForSelector(".split-detail .json");
     },
   },
+  { name: "loading", server: "silent", act: (page) => page.waitForSelector(".skeleton[data-shown=true]") },
+  { name: "not started", server: "missing", act: (page) => page.waitForSelector(".stage > .problem") },
   { name: "nothing offered", server: "bare", act: (page) => page.waitForSelector(".empty") },
   {
     name: "empty",

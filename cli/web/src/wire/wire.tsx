@@ -2,7 +2,7 @@
 import { ChevronDown, ChevronUp, Download, Pause, Play, Search } from "lucide-react";
 import { useDeferredValue, useMemo, useRef, useState } from "react";
 import { MOD, useKey } from "../keys";
-import { Button, IconButton, ProblemBox } from "../parts/controls";
+import { Button, Empty, IconButton, ProblemBox } from "../parts/controls";
 import { List } from "../parts/list";
 import { command } from "../program";
 import type { Era, WireRow } from "../protocol";
@@ -83,7 +83,9 @@ export function Wire() {
       {problem && <ProblemBox problem={problem} />}
       {height !== "closed" && (
         <div className="wire-body">
-          {shown === "aligned" ? (
+          {rows.length === 0 ? (
+            <Empty title={all.length === 0 ? "No messages yet." : "No message matches."} />
+          ) : shown === "aligned" ? (
             <Aligned rows={rows} chosen={chosen} onChoose={setChosen} />
           ) : (
             <List
