@@ -15,7 +15,7 @@ use crate::workspace::Workspace;
 
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Text that begins an expression, ends a string, or is not ASCII in some language.
+/// Characters that begin an expression, end a string, or are not ASCII in some language.
 const TEXT: &str = r#"message="a" \b ${HOME} #{c} $d %s 'é' ??/"#;
 /// Each kind of JSON.
 const ADDRESS: &str = r#"address:={"street":"A 1","city":"B","more":[1,-2.5,true,null,[],{}]}"#;

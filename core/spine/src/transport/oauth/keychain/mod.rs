@@ -60,7 +60,7 @@ pub struct KeychainStore {
     notice: Arc<Notice>,
 }
 
-/// The state of the key in this process.
+/// The key, as far as it is known.
 enum Held {
     Nothing,
     Key(Key),

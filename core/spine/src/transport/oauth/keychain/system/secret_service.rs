@@ -201,7 +201,7 @@ fn unexpected() -> Error {
     Error::new_failed("its answer has another form")
 }
 
-/// The attributes that tell the item of an account from all others.
+/// Appends the attributes that tell the item of an account from all others.
 fn append_attributes(to: &mut IterAppend<'_>, account: &str) {
     to.append_dict(&"s".into(), &"s".into(), |to| {
         for (name, value) in [("application", "trunkline"), ("folder", account)] {
