@@ -50,6 +50,22 @@ export function stringify(value: object, what: string): string {
   }
 }
 
+/** The JSON of values that were read from it, if numbers in it may have been rounded. */
+const exact = new WeakMap<object, string>();
+
+/** Reads JSON. For {@link exactJson}, keeps it if it has a number with more digits than a double. */
+export function keepExact(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  if (typeof value === "object" && value !== null && /\d{16}/.test(text)) exact.set(value, text);
+  return value;
+}
+
+/** Returns the JSON that the value was read from, unless the value has changed. */
+export function exactJson(value: object): string | undefined {
+  const text = exact.get(value);
+  return text !== undefined && JSON.stringify(JSON.parse(text)) === JSON.stringify(value) ? text : undefined;
+}
+
 /**
  * Returns the plain form of a value: the result of its `toJSON`, the entries of a Map, the items of
  * a Set, or the value in a boxed primitive.

@@ -6,7 +6,7 @@ import { aborted, checkFunction, checkSignal, errorOf } from "./errors.js";
 import { CancelledError } from "./generated/errors.js";
 import type { CallToolResult, JsonObject, Progress } from "./generated/model.js";
 import { cacheOptionsNames, inputOptionsNames, requestOptionsNames, type CacheOptions, type InputOptions, type RequestOptions as RequestTimes } from "./generated/options.js";
-import { stringify } from "./json.js";
+import { keepExact, stringify } from "./json.js";
 import { callBack } from "./log.js";
 import type { NativePort } from "./native/native.js";
 import { checkNames } from "./option-names.js";
@@ -168,7 +168,7 @@ export class Requests {
     const send = (json: string): StartedRequest => {
       const ticket = this.core.request(target, json);
       if (scope) this.scopes.set(ticket, scope);
-      const result = this.reply(ticket, onProgress);
+      const result = this.reply(ticket, onProgress, scope && keepExact);
       return { ticket, result: signal ? this.#abortable(ticket, result, signal) : result };
     };
     const json = stringify(request, "the arguments");
@@ -187,13 +187,13 @@ export class Requests {
     }
   }
 
-  /** Returns the result in the reply with this ticket. */
-  async reply(ticket: number, onProgress?: SendOptions["onProgress"]): Promise<unknown> {
+  /** Returns the result in the reply with this ticket. `read` reads its JSON. */
+  async reply(ticket: number, onProgress?: SendOptions["onProgress"], read: (json: string) => unknown = JSON.parse): Promise<unknown> {
     this.core.ref();
     const { ok, body } = await new Promise<Parameters<PendingRequest["resolve"]>[0]>((resolve) => {
       this.#pending.set(ticket, { resolve, onProgress, context: onProgress && new AsyncResource("trunkline.onProgress") });
     });
-    if (ok) return JSON.parse(body);
+    if (ok) return read(body);
     // Created here and not where the event arrived, so that its stack leads to the caller.
     throw errorOf(body);
   }

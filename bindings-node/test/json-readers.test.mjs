@@ -162,3 +162,23 @@ for (const { name, sent } of REFUSED) {
     for (const { refused } of await received(sent)) assert.ok(refused);
   });
 }
+
+test("middleware that changes nothing keeps the numbers of results", options, async () => {
+  const content = '{"huge":18446744073709551617}';
+  const upstream = await Client.connect(new Scripted(content), { revision: "2025-11-25" });
+  for (const marks of [false, true]) {
+    const gateway = new Server({ name: "gateway", version: "1" });
+    gateway.proxy(upstream);
+    gateway.use("tools/call", async (_request, next) => {
+      const result = await next();
+      if (marks) result._meta = { "example.com/marked": true };
+      return result;
+    });
+    const body = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pay","arguments":{}}}';
+    const headers = { accept: "application/json, text/event-stream", "content-type": "application/json", "mcp-protocol-version": "2025-11-25" };
+    const answer = await (await gateway.fetchHandler({ stateless: true })(new Request("http://localhost/mcp", { method: "POST", headers, body }))).text();
+    assert.deepEqual([answer.includes(content), answer.includes("marked")], [!marks, marks], answer);
+    await gateway.close({ deadline: 0 });
+  }
+  await upstream.close();
+});

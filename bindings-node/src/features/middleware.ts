@@ -1,7 +1,9 @@
 // Middleware, which wraps requests.
 import { quiet, type Context } from "../context.js";
 import type { JsonObject } from "../generated/model.js";
-import { resultOf } from "../returns.js";
+import { Shape } from "../generated/waist.js";
+import { exactJson } from "../json.js";
+import { Answer, resultOf } from "../returns.js";
 import { checkHandler, type Feature } from "./feature.js";
 
 /** A request on its way to a handler. */
@@ -30,7 +32,10 @@ export function middlewareFeature(methods: string | readonly string[] | undefine
       run: ({ method, params = {} }: { method: string; params?: JsonObject }, context) =>
         middleware({ method, params }, (params) => quiet(context.proceed(params) as Promise<JsonObject>), context),
       answer: (returned) => {
-        if (typeof returned === "object" && returned !== null) return resultOf(returned);
+        if (typeof returned === "object" && returned !== null) {
+          const unchanged = exactJson(returned);
+          return unchanged === undefined ? resultOf(returned) : new Answer(Shape.Result, unchanged);
+        }
         throw new TypeError("a middleware must return a result: the value of next(), or another object");
       },
     },
