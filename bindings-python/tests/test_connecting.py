@@ -93,6 +93,24 @@ def test_a_configuration_in_the_format_of_hosts(tmp_path: Path) -> None:
         SyncClient({"command": "npx -y something"}).connect()
 
 
+@pytest.mark.parametrize("scheme", ["http", "HTTP", "Http"])
+def test_the_scheme_of_a_url_has_no_case(scheme: str) -> None:
+    server = Server("test", version="1")
+
+    @server.tool
+    def greet() -> str:
+        return "hi"
+
+    async def check() -> None:
+        async with (
+            server.serve_http(port=0) as listener,
+            Client(listener.url.replace("http", scheme, 1)) as client,
+        ):
+            assert (await client.call_tool("greet")).text == "hi"
+
+    run(check())
+
+
 def test_network_failures_are_os_errors() -> None:
     with pytest.raises(TransportError) as refused:
         SyncClient("http://127.0.0.1:1/mcp").connect()

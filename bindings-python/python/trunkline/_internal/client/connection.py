@@ -296,7 +296,9 @@ class Connected(HostHandlers, ConnectionDescription):
             return {"type": "config", "server": os.fspath(target), "defaults": {**http, **child}}
         if isinstance(target, Mapping):
             return {"type": "config", "server": dict(target), "defaults": {**http, **child}}
-        if isinstance(target, str) and target.startswith(("http://", "https://", "unix:")):
+        if isinstance(target, str) and (
+            target.startswith("unix:") or target.lower().startswith(("http://", "https://"))
+        ):
             return _only({"type": "http", "url": target}, http, child)
         if isinstance(target, (str, os.PathLike)):
             command = target.split() if isinstance(target, str) else [os.fspath(target)]
