@@ -21,8 +21,10 @@ use crate::{
     race::{unless, within},
     runtime::BoxedTask,
 };
+use serde::Serialize;
 use serde_json::json;
 use std::{
+    collections::BTreeMap,
     future::poll_fn,
     pin::pin,
     sync::Arc,
@@ -168,8 +170,8 @@ impl Following {
         let outstanding = task.input_requests.clone().filter(|_| task.status == TaskStatus::InputRequired);
         self.state.apply(task);
         let Some(responses) = self.answering.outstanding(outstanding.as_ref()) else { return Ok(()) };
-        let update = json!({"taskId": self.id, "inputResponses": responses});
-        self.client.request(method::TASKS_UPDATE, Some(&RawJson::object(&update)), &options).await.map_err(unknown)?;
+        let update = update_params(&self.id, responses);
+        self.client.request(method::TASKS_UPDATE, Some(&update), &options).await.map_err(unknown)?;
         self.answering.ready.clear();
         Ok(())
     }
@@ -310,6 +312,19 @@ pub(super) fn task_params(id: &str) -> RawJson {
     RawJson::object(&json!({"taskId": id}))
 }
 
+/// The parameters of `tasks/update`. The answers stay as they are: they may be those of somebody
+/// else, behind a proxy, and no `Value` holds each number of theirs.
+fn update_params(id: &str, responses: &BTreeMap<String, RawJson>) -> RawJson {
+    #[derive(Serialize)]
+    struct Update<'a> {
+        #[serde(rename = "taskId")]
+        id: &'a str,
+        #[serde(rename = "inputResponses")]
+        responses: &'a BTreeMap<String, RawJson>,
+    }
+    RawJson::object(&Update { id, responses })
+}
+
 /// `tasks/result` (TSK-20).
 async fn fetch(client: &Client, id: &str, within: Duration) -> Result<RawJson, ClientError> {
     let options = RequestOptions::default().with_timeout(within).with_max_timeout(within);
@@ -340,5 +355,18 @@ pub(super) fn unknown(error: ClientError) -> ClientError {
     match error {
         ClientError::Protocol(error @ RpcError { code: code::INVALID_PARAMS, .. }) => ClientError::UnknownTask(error),
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_with_numbers_of_any_length_are_sent() {
+        let answer = format!(r#"{{"action":"accept","content":{{"n":{}}}}}"#, "9".repeat(400));
+        let responses = BTreeMap::from([("a".to_owned(), RawJson::from_text(answer.clone().into()).unwrap())]);
+        let expected = format!(r#"{{"taskId":"t","inputResponses":{{"a":{answer}}}}}"#);
+        assert_eq!(update_params("t", &responses).as_str(), expected);
     }
 }
