@@ -6,7 +6,7 @@ mod reading;
 mod writing;
 
 #[doc(hidden)]
-pub use reading::{Beginning, count_values, excess};
+pub use reading::{Beginning, count_values, excess, without_mark};
 pub use writing::{cancellation, encode_error, encode_notification, encode_request, encode_result};
 
 use super::{RawJson, RequestId, RpcError};

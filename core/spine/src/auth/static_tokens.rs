@@ -1,13 +1,12 @@
 //! Static access tokens: given to callers by hand, and kept as hashes in a list or a file.
 
 use super::{AuthOptionError, Authorization, AuthorizationOptions, Identity, Refusal, TokenVerifier, Verification};
-use crate::{protocol::scope::is_scope, sync::Mutex};
+use crate::{protocol::scope::is_scope, sync::Mutex, util::regular_file};
 use aws_lc_rs::digest;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use std::{
     collections::HashMap,
     fmt::Write as _,
-    fs::File,
     io::{self, Read as _},
     path::{Path, PathBuf},
     sync::Arc,
@@ -210,11 +209,12 @@ impl TokenFile {
 
 fn read_file(path: &Path) -> io::Result<String> {
     let mut text = String::new();
-    File::open(path)?.take(MAX_FILE + 1).read_to_string(&mut text)?;
+    regular_file::open(path)?.take(MAX_FILE + 1).read_to_string(&mut text)?;
     if text.len() as u64 > MAX_FILE {
         return Err(io::Error::other(format!("it has more than {MAX_FILE} bytes")));
     }
-    Ok(text)
+    // Editors of Windows begin a file with a byte order mark.
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
 /// Reads the lines of a list.
@@ -321,6 +321,27 @@ mod tests {
         let missing = StaticTokenOptions::default().with_tokens_file("/none/such");
         let error = StaticTokens::new(missing).err().unwrap().in_json();
         assert!(error.starts_with("auth.tokensFile /none/such cannot be read: "), "{error}");
+    }
+
+    #[test]
+    fn a_file_may_begin_with_a_byte_order_mark_and_is_no_pipe() {
+        let path = std::env::temp_dir().join(format!("trunkline-tokens-{}", std::process::id()));
+        std::fs::write(&path, format!("\u{feff}ada {ABC}\r\n")).unwrap();
+        let options = || StaticTokenOptions::default().with_tokens_file(&path);
+        let lists = StaticTokens::new(options()).unwrap().inner;
+        assert_eq!(lists.find("abc").unwrap().subject.as_deref(), Some("ada"));
+        std::fs::remove_file(&path).unwrap();
+        if cfg!(unix) {
+            assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+            // Nor does it wait once the server runs.
+            if let Some(file) = &lists.file {
+                file.reload();
+            }
+            assert!(lists.find("abc").is_ok(), "the earlier tokens stay");
+            let error = StaticTokens::new(options()).err().unwrap().in_json();
+            std::fs::remove_file(&path).unwrap();
+            assert!(error.contains("it is not a regular file"), "{error}");
+        }
     }
 
     #[test]

@@ -1,15 +1,12 @@
 //! Configuration files, with the environment of this process.
 
-#[cfg(feature = "config-files")]
-use crate::client::config::json;
 use crate::client::{ConfigError, ServerEntry, ServersConfig, config::HOME};
-use serde_json::Value;
-use std::{collections::BTreeMap, env, path::Path};
 #[cfg(feature = "config-files")]
-use std::{
-    fs::File,
-    io::{self, Read},
-};
+use crate::{client::config::json, util::regular_file};
+use serde_json::Value;
+#[cfg(feature = "config-files")]
+use std::io::Read;
+use std::{collections::BTreeMap, env, path::Path};
 
 /// More than any configuration needs, so that a wrong file is detected early.
 #[cfg(feature = "config-files")]
@@ -93,9 +90,13 @@ impl ServerEntry {
         let wrong = |problem: &str| Err(ConfigError::new(CONFIGURATION, problem));
         match target {
             Value::String(text) if is_file(text) => Self::from_file_with(text.as_ref(), variables),
-            Value::String(text) if text.contains(':') => {
-                Ok(Self::Url { url: text.clone(), headers: BTreeMap::new(), http_sse: false, auth: None })
-            }
+            Value::String(text) if text.contains(':') => Ok(Self::Url {
+                url: text.clone(),
+                shown_url: None,
+                headers: BTreeMap::new(),
+                http_sse: false,
+                auth: None,
+            }),
             Value::String(text) => wrong(&format!(
                 "{text:?} is neither a URL nor a file with the extension .json; give the command of a server as a list"
             )),
@@ -134,25 +135,12 @@ fn json_file(path: &Path) -> Result<Value, ConfigError> {
 fn json_file(path: &Path) -> Result<Value, ConfigError> {
     let failed = |problem: String| ConfigError::new(path.display().to_string(), problem);
     let mut text = Vec::new();
-    let read = open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut text));
+    let read = regular_file::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut text));
     read.map_err(|error| failed(format!("cannot be read: {error}")))?;
     if text.len() as u64 > MAX_BYTES {
         return Err(failed(format!("is larger than the limit of {} MiB", MAX_BYTES >> 20)));
     }
     json(&text).map_err(|error| failed(format!("is not JSON: {error}")))
-}
-
-/// Opens a regular file. A pipe in its place must not block the thread.
-#[cfg(feature = "config-files")]
-fn open(path: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
-    let file = options.read(true).open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::other("it is not a regular file")),
-    }
 }
 
 /// Looks up placeholders: in the given values, then in the environment of this process.

@@ -7,6 +7,7 @@ use super::{
 use crate::{
     auth::{AuthOptionError, Authorization, AuthorizationOptions, Fetch, FetchError, JwtOptions, JwtVerifier, is_safe},
     http::guard::is_loopback,
+    protocol::envelope::without_mark,
     runtime::BoxedTask,
     wire_log::Side,
 };
@@ -100,7 +101,8 @@ pub(super) async fn bounded(
         }
         body.extend_from_slice(&piece);
     }
-    let mut answer = Response::new(body.freeze());
+    let body = body.freeze();
+    let mut answer = Response::new(body.slice_ref(without_mark(&body)));
     *answer.status_mut() = response.status();
     *answer.headers_mut() = std::mem::take(response.headers_mut());
     Ok(answer)

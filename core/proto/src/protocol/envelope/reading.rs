@@ -20,15 +20,17 @@ use serde::{
 use serde_json::{error::Category, value::RawValue};
 use std::{borrow::Cow, fmt, slice};
 
-/// The byte order mark of UTF-8.
-const BOM: &[u8] = b"\xef\xbb\xbf";
+/// A text without the byte order mark of UTF-8, with which programs of Windows begin.
+#[doc(hidden)]
+pub fn without_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
+}
 
 impl Frame {
     /// Parses a frame.
     pub fn parse(frame: &Bytes, bounds: FrameBounds) -> Self {
         prepare_for(frame.len());
-        // Programs of Windows begin with a byte order mark.
-        let frame = &if frame.starts_with(BOM) { frame.slice(BOM.len()..) } else { frame.clone() };
+        let frame = &frame.slice_ref(without_mark(frame));
         // Most messages are valid. What is wrong with the others takes more passes to explain.
         if let Some(wire) = str::from_utf8(frame).ok().and_then(|text| MessageMembers::scan(text, bounds)) {
             return Self::Single(message(frame, &wire));

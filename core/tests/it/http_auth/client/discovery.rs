@@ -45,6 +45,13 @@ async fn auc_01_to_03_and_auc_26_to_35_a_client_is_authorized() {
     assert!(requests[1..].iter().all(|request| request["authorization"] == "Bearer token-1"), "{requests:?}");
 }
 
+/// Programs of Windows write it.
+#[tokio::test]
+async fn a_byte_order_mark_before_each_document_is_ignored() {
+    let world = connects(|habits| habits.is_marked = true).await;
+    assert_eq!(world.seen("/token").len(), 1);
+}
+
 /// AUC-13: documents are asked for with the revision.
 #[tokio::test]
 async fn auc_06_to_08_and_auc_13_metadata_is_found_at_each_well_known_url() {

@@ -40,6 +40,8 @@ pub(super) struct Habits {
     pub(super) more_metadata: Vec<(&'static str, Value)>,
     /// True if the server is too busy to show its documents.
     pub(super) is_busy: bool,
+    /// True if each response begins with a byte order mark.
+    pub(super) is_marked: bool,
     /// The parameters of the challenge; `{url}` is this server.
     pub(super) challenge: String,
     /// The scope that a call needs; `{round}` is another one each time.
@@ -110,6 +112,7 @@ impl World {
             metadata_path: "/.well-known/oauth-authorization-server",
             more_metadata: Vec::new(),
             is_busy: false,
+            is_marked: false,
             challenge: String::new(),
             call_scope: "",
             redirect: json!({}),
@@ -215,7 +218,15 @@ pub(super) async fn agree(url: String) -> Result<String, AuthError> {
 
 async fn note_target(State(habits): State<Arc<Mutex<Habits>>>, request: Request, next: Next) -> Response {
     habits.lock().unwrap().targets.push(request.uri().to_string());
-    next.run(request).await
+    let response = next.run(request).await;
+    let is_marked = habits.lock().unwrap().is_marked && !response.status().is_redirection();
+    if !is_marked {
+        return response;
+    }
+    let (mut head, body) = response.into_parts();
+    head.headers.remove("content-length");
+    let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
+    (head, ["\u{feff}".as_bytes(), &body].concat()).into_response()
 }
 
 fn merged(mut base: Value, changes: &Value, origin: &str) -> Value {
