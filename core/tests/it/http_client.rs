@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -25,7 +25,7 @@ use tokio::{
 use trunkline::{
     RevisionChoice,
     auth::RequestHeaders,
-    client::{Client, ClientError, ClientEvents, ClientGroup, ClientOptions, ErrorKind, RequestOptions},
+    client::{Client, ClientError, ClientEvents, ClientGroup, ClientOptions, ErrorKind, RequestOptions, ServerEntry},
     client_auth::{AuthError, ClientAuth, CredentialsRefusal, OutgoingRequest},
     protocol::{
         RawJson, Revision,
@@ -1293,6 +1293,65 @@ async fn failures_to_connect_name_the_url_and_the_cause() {
     for address in [secret.as_str(), "ftp://user:secret@x/?secret", "http://user:secret@a b/"] {
         let error = Client::connect(address).await.err().unwrap().to_string();
         assert!(!error.contains("secret"), "{error}");
+    }
+}
+
+/// Pages for debugging repeat the request.
+#[tokio::test]
+async fn errors_do_not_repeat_what_was_sent_in_headers() {
+    const SECRETS: [&str; 3] = ["key-0123456789", "token-0123456789", "cookie-0123456789"];
+    for (status, kind) in [
+        (200, "text/html"),
+        (400, "text/html"),
+        (401, "text/html"),
+        (403, "text/html"),
+        (404, "text/html"),
+        (500, "text/html"),
+        (500, "application/json"),
+    ] {
+        let server = legacy(move |request| {
+            let sent = ["x-api-key", "authorization", "cookie"].map(|name| request.header(name).unwrap_or_default());
+            let said = format!("no session for {}", sent.join(" and "));
+            let page = match kind {
+                "text/html" => format!("<h1>\n{said}</h1>"),
+                _ => json!({"error": said}).to_string(),
+            };
+            (0, http(status, &format!("Content-Type: {kind}\r\n"), &page))
+        })
+        .await;
+        let endpoint = HttpEndpoint::new(&server.url)
+            .with_header("X-Api-Key", SECRETS[0])
+            .with_header("Authorization", format!("Bearer {}", SECRETS[1]))
+            .with_header("Cookie", format!("a={}; b=c", SECRETS[2]));
+        let client = Client::connect_with(endpoint, choose(RevisionChoice::Legacy), ()).await.unwrap();
+        let error = request(&client, "tools/list").await.unwrap_err().to_string();
+        assert!(!SECRETS.iter().any(|secret| error.contains(secret)), "{status} {kind}: {error}");
+        assert!(error.contains("no session for (removed) and Bearer (removed) and (removed); b=c"), "{error}");
+    }
+}
+
+/// Of an entry whose URL has a token in its path.
+#[tokio::test]
+async fn errors_show_a_url_with_placeholders_as_it_is_written() {
+    let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let lost = legacy(|_| (0, http(500, "", ""))).await;
+    let moved =
+        Scripted::new(|request| (0, http(302, &format!("Location: https://other.example{}/\r\n", request.path), "")))
+            .await;
+    let host = |server: &Scripted| server.url["http://".len()..].split('/').next().unwrap().to_owned();
+    for host in [nobody.to_string(), host(&lost), host(&moved)] {
+        let variables = BTreeMap::from([("TOKEN".to_owned(), "s3cret".to_owned())]);
+        let entry = json!({"url": format!("http://{host}/${{TOKEN}}/mcp?key=${{TOKEN}}")});
+        let entry = ServerEntry::from_value_with(&entry, &variables).unwrap();
+        assert!(!format!("{entry:?}").contains("s3cret"), "{entry:?}");
+        let shown = format!("http://{host}/${{TOKEN}}/mcp");
+        let error = match Client::connect_with(entry, choose(RevisionChoice::Legacy), ()).await {
+            Ok(client) => request(&client, "ping").await.unwrap_err(),
+            Err(error) => error,
+        };
+        let error = error.to_string();
+        assert!(!error.contains("s3cret"), "{error}");
+        assert!(error.contains(&shown) || error.contains("HTTP 500"), "{error}");
     }
 }
 

@@ -31,13 +31,9 @@ impl<O: WireLog> Redacting<O> {
 
     /// Remembers a secret, which may also appear elsewhere.
     fn remember(&self, secret: &str) {
-        let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
-        if secret.len() < MIN_LENGTH || !secret.bytes().all(is_token) {
-            return;
-        }
         let mut secrets = self.secrets.lock();
-        if !secrets.values.iter().any(|known| known == secret) {
-            *secrets = Arc::new(secrets.with(secret));
+        if let Some(all) = secrets.with(secret) {
+            *secrets = Arc::new(all);
         }
     }
 
@@ -96,7 +92,7 @@ impl<O: WireLog> Redacting<O> {
 
 /// The values that are searched for.
 #[derive(Clone)]
-struct KnownSecrets {
+pub(super) struct KnownSecrets {
     values: VecDeque<String>,
     /// A bit for each pair of bytes with which a value begins. Few places of a text have one, so
     /// that a text is read once, however many values there are.
@@ -110,8 +106,14 @@ impl Default for KnownSecrets {
 }
 
 impl KnownSecrets {
-    /// These and one more; the oldest is forgotten if there are too many.
-    fn with(&self, secret: &str) -> Self {
+    /// These and one more, unless it is known or may also be found where it means something else;
+    /// the oldest is forgotten if there are too many.
+    pub(super) fn with(&self, secret: &str) -> Option<Self> {
+        let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
+        if secret.len() < MIN_LENGTH || !secret.bytes().all(is_token) || self.values.iter().any(|known| known == secret)
+        {
+            return None;
+        }
         let newest = self.values.iter().skip((self.values.len() + 1).saturating_sub(MAX_SECRETS));
         let mut secrets = Self::default();
         for value in newest.map(String::as_str).chain([secret]) {
@@ -121,10 +123,10 @@ impl KnownSecrets {
             }
             secrets.values.push_back(value.to_owned());
         }
-        secrets
+        Some(secrets)
     }
 
-    fn removed_from<'t>(&self, text: &'t str) -> Cow<'t, str> {
+    pub(super) fn removed_from<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let (mut shown, mut rest, mut at) = (String::new(), text, 0);
         while !self.values.is_empty() {
             let pairs = rest.as_bytes()[at..].windows(2);

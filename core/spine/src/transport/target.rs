@@ -170,11 +170,11 @@ impl Target {
                 }))
             }
             #[cfg(feature = "http-client")]
-            ServerEntry::Url { url, headers, http_sse, .. } => {
+            ServerEntry::Url { url, shown_url, headers, http_sse, .. } => {
                 let own: BTreeSet<_> = headers.keys().map(|name| name.to_ascii_lowercase()).collect();
                 let others = defaults.headers.clone().into_iter().filter(|(name, _)| !own.contains(&name.to_ascii_lowercase()));
                 let headers = others.chain(headers).collect();
-                let mut endpoint = HttpEndpoint { headers, ..HttpEndpoint::new(url).with_http_sse(http_sse) };
+                let mut endpoint = HttpEndpoint { headers, shown_url, ..HttpEndpoint::new(url).with_http_sse(http_sse) };
                 if endpoint.url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:")) {
                     endpoint.ca.clone_from(&defaults.ca);
                     endpoint.client_certificate.clone_from(&defaults.client_certificate);

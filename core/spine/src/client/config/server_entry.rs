@@ -48,6 +48,9 @@ pub enum ServerEntry {
     Url {
         /// The URL.
         url: String,
+        /// The URL as it is written, if it has placeholders: errors and logs show it instead, since
+        /// the values of these may be secret.
+        shown_url: Option<String>,
         /// Headers sent with each request.
         headers: BTreeMap<String, String>,
         /// Set for type `sse`: the server only supports HTTP+SSE (2024-11-05). Without a type, such
@@ -146,12 +149,17 @@ impl ServerEntry {
                 Err(entry.error_in("type", "a server of the type \"stdio\" has a \"command\", not a \"url\""))
             }
             (true, None) => command(entry, program.unwrap_or(COMMANDS[0])),
-            (false, Some((name, _))) => Ok(Self::Url {
-                url: text(entry, name)?.unwrap_or_default(),
-                headers: headers(entry)?,
-                http_sse: kind == Some(HTTP_SSE),
-                auth: auth::read(entry)?,
-            }),
+            (false, Some((name, given))) => {
+                let url = text(entry, name)?.unwrap_or_default();
+                let written = given.value.as_str().filter(|written| *written != url);
+                Ok(Self::Url {
+                    shown_url: written.map(str::to_owned),
+                    url,
+                    headers: headers(entry)?,
+                    http_sse: kind == Some(HTTP_SSE),
+                    auth: auth::read(entry)?,
+                })
+            }
         }
     }
 }
@@ -169,9 +177,9 @@ impl fmt::Debug for ServerEntry {
                 .field("stderr", stderr)
                 .field("stderr_file", stderr_file)
                 .finish(),
-            Self::Url { url, headers, http_sse, auth } => f
+            Self::Url { url, shown_url, headers, http_sse, auth } => f
                 .debug_struct("Url")
-                .field("url", url)
+                .field("url", shown_url.as_ref().unwrap_or(url))
                 .field("headers", &headers.keys())
                 .field("http_sse", http_sse)
                 .field("auth", &auth.as_ref().and_then(Value::as_object).map(|auth| auth.keys().collect::<Vec<_>>()))

@@ -25,6 +25,7 @@ fn entries_of_the_usual_hosts_are_read() {
     let entries: Vec<_> = config.servers().map(|(name, entry)| (name, entry.unwrap().clone())).collect();
     let url = |url: &str, headers: &[(&str, &str)]| ServerEntry::Url {
         url: url.to_owned(),
+        shown_url: url.strip_suffix("secret").map(|start| format!("{start}${{env:KEY}}")),
         headers: headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         http_sse: url.ends_with("/sse"),
         auth: None,
@@ -61,6 +62,7 @@ fn entries_of_the_usual_hosts_are_read() {
         ]
     );
     assert!(!format!("{entries:?}").contains("Bearer"), "secrets are not shown");
+    assert!(!format!("{:?}", entries[1]).contains("secret"));
     assert_eq!(read(json!({"servers": {"code": {"url": "http://x/"}}})).unwrap().servers().len(), 1);
 }
 
@@ -76,6 +78,7 @@ fn the_entries_of_codex_opencode_zed_and_goose_are_read() {
     };
     let url = |headers: &[(&str, &str)]| ServerEntry::Url {
         url: "https://x.example/mcp".to_owned(),
+        shown_url: None,
         headers: headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         http_sse: false,
         auth: None,

@@ -1,7 +1,7 @@
 //! HTTP requests with credentials, which are renewed if the server refuses them.
 
 use super::{
-    http_failure,
+    http_failure::{self, SentSecrets},
     http_link::LinkContext,
     redirects::{MAX_REDIRECTS, followed},
 };
@@ -103,6 +103,7 @@ impl LinkContext {
         loop {
             let mut headers = with_credentials(&outgoing.headers, credentials)?;
             self.cookies.add_to(&mut headers, &url, SystemTime::now());
+            let secrets = SentSecrets::of(&headers);
             let observed = ObservedExchange::begin(Side::Client, &outgoing.method, &url, &headers)
                 .map(|observed| observed.of_client(self.inbox.connection()));
             let mut request = self.route.client.request(outgoing.method.clone(), url).headers(headers);
@@ -110,7 +111,7 @@ impl LinkContext {
                 request = request.body(outgoing.body.clone());
             }
             let sent = request.send().await.map_err(|error| http_failure::of_reqwest(&self.route.target, error));
-            let response = match sent {
+            let mut response = match sent {
                 Ok(response) => response,
                 Err(failure) => {
                     ObservedExchange::failed(observed, &failure.to_string());
@@ -123,6 +124,7 @@ impl LinkContext {
                 Some(target) => url = target,
                 None => {
                     http_failure::check_encoding(&self.route.target, &response)?;
+                    secrets.attach(&mut response);
                     return Ok(response);
                 }
             }

@@ -43,6 +43,8 @@ const DEFAULT_ENDPOINT: &str = "/mcp";
 /// Connects to a server by its URL.
 pub struct HttpConnector {
     url: Url,
+    /// The URL for errors and logs.
+    shown: String,
     /// The Unix socket, if any.
     #[cfg_attr(not(unix), expect(dead_code, reason = "there is none"))]
     socket: Option<PathBuf>,
@@ -62,19 +64,20 @@ impl HttpConnector {
     /// the message says what.
     pub fn new(endpoint: &HttpEndpoint, limits: Limits) -> Result<Self, String> {
         let url = &*endpoint.url;
+        let shown = http_failure::redacted(endpoint.shown_url());
         let (parsed, socket) = match url.strip_prefix(UNIX_PREFIX) {
             Some(rest) => behind_socket(rest)?,
             None => {
                 let wrong = |error| {
                     let instead = "give one such as http://localhost:8000/mcp, or a program as a list of strings";
-                    format!("{:?} is not a URL ({error}): {instead}", http_failure::redacted(url))
+                    format!("{shown:?} is not a URL ({error}): {instead}")
                 };
                 (Url::parse(url).map_err(wrong)?, None)
             }
         };
         if !matches!(parsed.scheme(), "http" | "https") || parsed.host_str().is_none() {
             let schemes = "it must start with http:// or https://, or unix: for a socket";
-            return Err(format!("{:?} is not a URL of an HTTP server: {schemes}", http_failure::redacted(url)));
+            return Err(format!("{shown:?} is not a URL of an HTTP server: {schemes}"));
         }
         let mut checked = HeaderMap::with_capacity(endpoint.headers.len());
         for (name, value) in &endpoint.headers {
@@ -87,11 +90,13 @@ impl HttpConnector {
         }
         let security = Security::of(endpoint)?;
         if parsed.scheme() == "http" && (endpoint.ca.is_some() || endpoint.client_certificate.is_some()) {
-            return Err(format!("{:?} does not use TLS: certificates require https", http_failure::redacted(url)));
+            return Err(format!("{shown:?} does not use TLS: certificates require https"));
         }
         let (http_sse, route) = (endpoint.http_sse, OnceLock::new());
         checked.entry(header::USER_AGENT).or_insert(USER_AGENT);
-        Ok(Self { url: parsed, socket, headers: checked, limits, auth: None, security, http_sse, route })
+        // Of a socket, the URL has the whole path.
+        let shown = endpoint.shown_url.as_ref().map_or_else(|| http_failure::redacted(parsed.as_str()), |_| shown);
+        Ok(Self { url: parsed, shown, socket, headers: checked, limits, auth: None, security, http_sse, route })
     }
 
     /// Sets `User-Agent` to the name of the client, unless the endpoint has its own.
@@ -149,7 +154,7 @@ impl HttpConnector {
             Ok(Arc::new(HttpRoute {
                 client,
                 url: self.url.clone(),
-                target: HttpTarget { url: http_failure::redacted(self.url.as_str()), proxy },
+                target: HttpTarget::new(&self.url, &self.shown, proxy),
                 headers: heads::of_posts(self.headers.clone()),
                 max_message_bytes: self.limits.max_message_bytes,
                 auth: self.auth.clone(),
@@ -230,7 +235,7 @@ impl Connector for HttpConnector {
     }
 
     fn display(&self) -> Option<String> {
-        Some(http_failure::redacted(self.url.as_str()))
+        Some(self.shown.clone())
     }
 }
 

@@ -31,6 +31,8 @@ trunkline_proto::options! {
         /// The URL of a proxy. By default, it is taken from the environment: `HTTPS_PROXY`,
         /// `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`.
         @some(String) proxy: Option<String> => "proxy" = None,
+        /// Shown in errors and logs instead of the URL, if its path is secret.
+        @some(String) shown_url: Option<String> = None,
         /// `true` if the server supports only HTTP+SSE (2024-11-05). Otherwise the client tries
         /// Streamable HTTP first and then falls back as specified.
         http_sse: bool = false,
@@ -50,6 +52,11 @@ impl HttpEndpoint {
         self.url.starts_with("unix:") || host.is_some_and(is_loopback)
     }
 
+    /// The URL for errors and logs.
+    pub(super) fn shown_url(&self) -> &str {
+        self.shown_url.as_deref().unwrap_or(&self.url)
+    }
+
     /// Adds a header to each request. To compute headers in a function, use `RequestHeaders` as the
     /// client's `auth` option.
     #[must_use]
@@ -62,6 +69,7 @@ impl HttpEndpoint {
 /// Omits anything that may be secret.
 impl fmt::Debug for HttpEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpEndpoint").field("url", &super::http_failure::redacted(&self.url)).finish_non_exhaustive()
+        let url = super::http_failure::redacted(self.shown_url());
+        f.debug_struct("HttpEndpoint").field("url", &url).finish_non_exhaustive()
     }
 }

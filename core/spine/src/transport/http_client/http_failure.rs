@@ -2,10 +2,13 @@
 
 #[cfg(feature = "auth")]
 use crate::auth::demanded;
-use crate::{client::LinkFailure, log_text::with_causes, printable::printable, protocol::model::AuthorizationDemand};
+use crate::{
+    client::LinkFailure, log_text::with_causes, printable::printable, protocol::model::AuthorizationDemand,
+    transport::redaction::KnownSecrets,
+};
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, HeaderName, StatusCode, header};
-use reqwest::Response;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use reqwest::{Response, Url};
 use rustls::{CertificateError, InvalidMessage};
 use std::{error::Error, fmt, io, time::Duration};
 
@@ -19,8 +22,27 @@ const MAX_UNWANTED_BODY_BYTES: usize = 1 << 20;
 
 /// The URL of a server as shown in errors and logs, and the proxy in between.
 pub(super) struct HttpTarget {
-    pub(super) url: String,
+    url: String,
     pub(super) proxy: Option<String>,
+    /// The path of the URL, and what is shown instead.
+    secret_path: Option<(String, String)>,
+}
+
+impl HttpTarget {
+    /// `shown` is what errors and logs show of the URL.
+    pub(super) fn new(url: &Url, shown: &str, proxy: Option<String>) -> Self {
+        let path = |url: &str| url.split_once("://").and_then(|(_, rest)| Some(rest[rest.find('/')?..].to_owned()));
+        let paths = path(&redacted(url.as_str())).zip(path(shown));
+        Self { url: shown.to_owned(), proxy, secret_path: paths.filter(|(path, shown)| path != shown && path != "/") }
+    }
+
+    /// Shows another URL of the server, which may have the same path.
+    pub(super) fn shown(&self, url: &str) -> String {
+        match &self.secret_path {
+            Some((path, shown)) => redacted(url).replace(path, shown),
+            None => redacted(url),
+        }
+    }
 }
 
 impl fmt::Display for HttpTarget {
@@ -108,9 +130,10 @@ pub(super) fn redacted(url: &str) -> String {
 
 /// A response without a valid message: its status, the start of its body, and advice.
 pub(super) fn of_answer(target: &HttpTarget, answer: AnswerHead, body: &[u8]) -> LinkFailure {
-    let said = excerpt(body);
+    let said = answer.sent.without(body);
     let code = answer.status.as_u16();
-    if let Some(demand) = demanded(code, &answer.challenges) {
+    if let Some(mut demand) = demanded(code, &answer.challenges) {
+        demand.error_description = demand.error_description.map(|text| answer.sent.without(text.as_bytes()));
         return unauthorized(demand, said);
     }
     let (what, advice) = match answer.status {
@@ -147,13 +170,13 @@ pub(super) fn of_answer(target: &HttpTarget, answer: AnswerHead, body: &[u8]) ->
 }
 
 /// A session refused by the server.
-pub(super) fn session_lost(status: StatusCode, body: &[u8]) -> LinkFailure {
-    let said = excerpt(body);
+pub(super) fn session_lost(answer: &AnswerHead, body: &[u8]) -> LinkFailure {
+    let said = answer.sent.without(body);
     let colon = if said.is_empty() { "" } else { ": " };
     LinkFailure::SessionLost(format!(
         "The server does not know the session (HTTP {}{colon}{said}); if several processes serve this URL, they must \
          share their sessions",
-        status.as_u16()
+        answer.status.as_u16()
     ))
 }
 
@@ -179,10 +202,39 @@ pub(super) fn is_about_session(body: &[u8]) -> bool {
 
 /// The start of a body, on one line.
 fn excerpt(body: &[u8]) -> String {
-    // In the worst case, removing whitespace and escapes leaves few characters.
-    let start = &body[..body.len().min(16 * MAX_EXCERPT)];
-    let text = printable(&String::from_utf8_lossy(start)).split_whitespace().collect::<Vec<_>>().join(" ");
-    text.chars().take(MAX_EXCERPT).collect()
+    SentSecrets::default().without(body)
+}
+
+/// The values of the headers of a request that are never logged. Pages for debugging repeat them.
+#[derive(Clone, Default)]
+pub(super) struct SentSecrets(Vec<HeaderValue>);
+
+impl SentSecrets {
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        Self(headers.values().filter(|value| value.is_sensitive()).cloned().collect())
+    }
+
+    /// Lets errors about the response see them.
+    pub(super) fn attach(self, response: &mut Response) {
+        if !self.0.is_empty() {
+            response.extensions_mut().insert(self);
+        }
+    }
+
+    /// The start of a body, on one line and without them.
+    fn without(&self, body: &[u8]) -> String {
+        // In the worst case, removing whitespace and escapes leaves few characters.
+        let start = &body[..body.len().min(16 * MAX_EXCERPT)];
+        let text = printable(&String::from_utf8_lossy(start)).split_whitespace().collect::<Vec<_>>().join(" ");
+        self.known().removed_from(&text).chars().take(MAX_EXCERPT).collect()
+    }
+
+    /// Also the parts of credentials and cookies.
+    fn known(&self) -> KnownSecrets {
+        let words = self.0.iter().filter_map(|value| value.to_str().ok()).flat_map(|text| text.split([';', ' ']));
+        let values = words.flat_map(|word| [Some(word), word.split_once('=').map(|(_, value)| value)]).flatten();
+        values.fold(KnownSecrets::default(), |known, value| known.with(value).unwrap_or(known))
+    }
 }
 
 /// Without the feature `auth`, challenges are not parsed.
@@ -216,12 +268,13 @@ pub(super) struct AnswerHead {
     challenges: Vec<String>,
     content_type: Option<String>,
     retry_after: Option<String>,
+    sent: SentSecrets,
 }
 
 impl AnswerHead {
     /// For a response whose headers don't matter.
     pub(super) fn bare(status: StatusCode) -> Self {
-        Self { status, challenges: Vec::new(), content_type: None, retry_after: None }
+        Self { status, challenges: Vec::new(), content_type: None, retry_after: None, sent: SentSecrets::default() }
     }
 
     pub(super) fn of(response: &Response) -> Self {
@@ -232,6 +285,7 @@ impl AnswerHead {
             challenges: challenges.map(|value| printable(&String::from_utf8_lossy(value.as_bytes()))).collect(),
             content_type: header_excerpt(headers, &header::CONTENT_TYPE),
             retry_after: header_excerpt(headers, &header::RETRY_AFTER),
+            sent: response.extensions().get::<SentSecrets>().cloned().unwrap_or_default(),
         }
     }
 }

@@ -1,7 +1,13 @@
 //! HTTP+SSE (2024-11-05), for servers with nothing newer: one stream for everything that the server
 //! sends, whose first event is the URI to post messages to.
 
-use super::{authorized::EndpointRequest, heads, http_failure, http_link::LinkContext, redirects::check_followed};
+use super::{
+    authorized::EndpointRequest,
+    heads,
+    http_failure::{self, AnswerHead},
+    http_link::LinkContext,
+    redirects::check_followed,
+};
 use crate::{
     client::{LinkFailure, LinkMessage, negotiation_cache::NegotiationCache},
     http::{
@@ -91,7 +97,7 @@ impl LinkContext {
         let (headers, _) = self.headers_of(message)?;
         let target = Some(&http_sse.endpoint);
         let response = self.send(EndpointRequest { target, ..EndpointRequest::post(headers, message) }).await?;
-        check_followed(&response)?;
+        check_followed(&self.route.target, &response)?;
         let status = response.status();
         if status.is_success() {
             let body = http_failure::read(&self.route.target, response, MAX_ACCEPTED_BODY_BYTES);
@@ -102,8 +108,9 @@ impl LinkContext {
         let opens = message.request.as_ref().is_some_and(|request| &*request.method == method::INITIALIZE);
         if matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE) && !opens {
             // A stream that is still open is useless without its session.
+            let answer = AnswerHead::of(&response);
             let body = http_failure::read_unwanted(response, self.route.max_message_bytes).await;
-            let lost = http_failure::session_lost(status, &body);
+            let lost = http_failure::session_lost(&answer, &body);
             self.inbox.closed(lost.clone());
             return Err(lost);
         }
@@ -116,7 +123,7 @@ impl LinkContext {
         let headers = heads::of_stream(&self.route.headers, None, None);
         let opening = EndpointRequest { headers, id: Some(id), ..EndpointRequest::default() };
         let mut response = self.send(opening).await?;
-        check_followed(&response)?;
+        check_followed(&self.route.target, &response)?;
         if !response.status().is_success() {
             return Err(self.refusal(response).await.into_failure(&self.route.target));
         }

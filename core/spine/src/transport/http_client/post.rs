@@ -18,7 +18,7 @@ use crate::{
     },
     protocol::{
         RevisionFeature, RpcError,
-        envelope::{self, Frame, FrameBounds},
+        envelope::{self, Frame, FrameBounds, without_mark},
         method,
     },
 };
@@ -119,7 +119,7 @@ impl LinkContext {
         let (headers, session) = self.headers_of(message)?;
         let response = self.send(EndpointRequest::post(headers, message)).await?;
         let status = response.status();
-        check_followed(&response)?;
+        check_followed(&self.route.target, &response)?;
         if !status.is_success() {
             let refusal = self.refusal(response).await;
             if let Some(session) = session.filter(|_| refusal.is_of_session()) {
@@ -169,7 +169,7 @@ impl LinkContext {
     /// for an unknown session, but also for other reasons, so only a session that has worked is
     /// reopened.
     fn session_lost(&self, session: HeaderValue, refusal: &PostRefusal) -> PostRefused {
-        let failure = http_failure::session_lost(refusal.answer.status, &refusal.words());
+        let failure = http_failure::session_lost(&refusal.answer, &refusal.words());
         let may_reopen = refusal.answer.status == StatusCode::NOT_FOUND || self.session_works.load(Ordering::Relaxed);
         PostRefused { failure, lost: may_reopen.then_some(session) }
     }
@@ -276,7 +276,7 @@ impl LinkContext {
     pub(super) async fn refusal(&self, response: Response) -> PostRefusal {
         let answer = AnswerHead::of(&response);
         let body = http_failure::read_unwanted(response, self.route.max_message_bytes).await;
-        let error = serde_json::from_slice::<ErrorBody>(&body).ok().map(|body| body.error);
+        let error = serde_json::from_slice::<ErrorBody>(without_mark(&body)).ok().map(|body| body.error);
         PostRefusal { answer, body, error }
     }
 

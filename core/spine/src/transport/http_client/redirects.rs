@@ -1,6 +1,6 @@
 //! Redirects: which ones are followed, and the error for the others.
 
-use super::http_failure;
+use super::http_failure::HttpTarget;
 use crate::{client::LinkFailure, printable::printable};
 use http::{StatusCode, header};
 use reqwest::{Response, Url};
@@ -19,7 +19,7 @@ pub(super) fn followed(response: &Response) -> Option<Url> {
 }
 
 /// Returns an error if the response is a redirect, because it was not followed.
-pub(super) fn check_followed(response: &Response) -> Result<(), LinkFailure> {
+pub(super) fn check_followed(route: &HttpTarget, response: &Response) -> Result<(), LinkFailure> {
     let status = response.status();
     let location = response.headers().get(header::LOCATION).filter(|_| status.is_redirection());
     let Some(location) = location else { return Ok(()) };
@@ -34,8 +34,8 @@ pub(super) fn check_followed(response: &Response) -> Result<(), LinkFailure> {
         Ok(_) if !keeps_body(status) => "that status turns a POST into a GET".to_owned(),
         Ok(_) => format!("it has been redirected {MAX_REDIRECTS} times already"),
     };
-    let target = http_failure::redacted(&target.map_or(location, String::from));
-    let from = http_failure::redacted(from.as_str());
+    let target = route.shown(&target.map_or(location, String::from));
+    let from = route.shown(from.as_str());
     let status = status.as_u16();
     let text = format!(
         "{from} redirects to {target} (HTTP {status}), which is not followed: {why}. If the server is there, connect to that URL"
