@@ -84,15 +84,11 @@ func pointed(of reflect.Type) reflect.Type {
 func inputSchema(in reflect.Type) (json.RawMessage, error) {
 	in = pointed(in)
 	if in.Kind() == reflect.Interface || in == rawType {
-		return json.RawMessage(`{"type":"object","properties":{}}`), nil
+		return json.RawMessage(`{"type":"object"}`), nil
 	}
 	schema, err := schemaOf(in, inArguments)
 	if err == nil && !schema.isObject() {
 		err = fmt.Errorf("the arguments of a tool must be a struct or a map, not %v", in)
-	}
-	if err == nil && in.Kind() == reflect.Map {
-		// Some model providers refuse a tool without it, and all others in the request.
-		schema = slices.Insert(schema, 1, member{"properties", members{}})
 	}
 	return schema.encoded(), err
 }

@@ -93,6 +93,32 @@ async fn members_keep_the_order_in_which_they_were_written() {
     }
 }
 
+/// Some model providers refuse a tool without `properties`, and all others in the request.
+#[tokio::test]
+async fn every_input_schema_has_properties() {
+    let given = json!({"$comment": "", "type": "object", "required": ["a"]});
+    let server = Server::builder("schemas", "1.0.0")
+        .tool("nothing", "", async || ())
+        .tool("map", "", async |_: Params<BTreeMap<String, i64>>| ())
+        .add_tool(Tool::new("given", "", async |_: Params<Value>| ()).input_schema(given))
+        .build();
+    let client = Client::connect(&server).await.unwrap();
+    let tools = client.list_tools().await.unwrap();
+    assert!(tools.iter().all(|tool| tool.input_schema["properties"].is_object()), "{tools:?}");
+    let expected = r#"{"$comment":"","type":"object","properties":{},"required":["a"]}"#;
+    assert_eq!(tools[2].input_schema.to_string(), expected);
+    for (name, arguments, is_refused) in [
+        ("nothing", json!({"a": 1}), true),
+        ("map", json!({"a": 1}), false),
+        ("map", json!({"a": "b"}), true),
+        ("given", json!({"a": "b"}), false),
+        ("given", json!({"b": 1}), true),
+    ] {
+        let result = client.call_tool(name, arguments.clone()).await.unwrap();
+        assert_eq!(result.is_error, is_refused, "{name} {arguments}");
+    }
+}
+
 #[tokio::test]
 async fn schemas_hold_what_was_written_and_not_the_names_of_types() {
     let client = Client::connect(&server()).await.unwrap();
@@ -110,7 +136,7 @@ async fn schemas_hold_what_was_written_and_not_the_names_of_types() {
     );
     assert_eq!(input("day")["title"], "A day");
     assert_eq!(input("day")["properties"]["day"], json!({"type": "integer", "minimum": 0, "maximum": 255}));
-    assert_eq!(input("any"), json!({"type": "object", "$comment": "untouched"}));
+    assert_eq!(input("any"), json!({"type": "object", "properties": {}, "$comment": "untouched"}));
     let output = tools.iter().find(|tool| tool.name == "day").unwrap().output_schema.clone().unwrap();
     assert_eq!(output["properties"]["result"].get("title"), None, "{output}");
 }

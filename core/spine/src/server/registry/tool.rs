@@ -135,6 +135,7 @@ impl ToolDefinition {
             .entry("inputSchema")
             .or_insert_with(|| json!({"type": "object", "properties": {}, "additionalProperties": false}));
         schema::check_input_root(input_schema).map_err(|error| wrong("inputSchema", &error))?;
+        add_properties(input_schema);
         let input = Schema::compile(input_schema).map_err(|error| wrong("inputSchema", &error))?;
         let mirrored = schema::header_parameters(input_schema).map_err(|error| wrong("inputSchema", &error))?;
         let compiled = |output: &mut Value| -> Result<_, RegisterError> {
@@ -174,6 +175,15 @@ impl ToolDefinition {
             handler,
             explainer,
         })
+    }
+}
+
+/// Adds `properties` to the schema of an object without: some model providers refuse a tool whose
+/// schema has none, and with it all other tools of the request.
+fn add_properties(schema: &mut Value) {
+    if let Some(members) = schema.as_object_mut().filter(|members| !members.contains_key("properties")) {
+        let after_type = members.keys().position(|name| name == "type").map_or(members.len(), |at| at + 1);
+        members.shift_insert(after_type, "properties".to_owned(), json!({}));
     }
 }
 
