@@ -12,6 +12,7 @@ use super::{
 use crate::protocol::{
     RawJson, RequestId, Revision, RevisionFeature, RpcError,
     envelope::{self, NoResult, Notification, Request, Response, cancellation},
+    integers,
     members::MemberValue,
     meta::{self, ProgressToken, RequestMeta},
     method::{self, MessageKind, Method, Sender},
@@ -317,9 +318,10 @@ impl<T, U> ServerConversation<T, U> {
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct CallProgress<'a> {
     /// Must increase with each notification.
+    #[serde(serialize_with = "integers::serialize")]
     pub progress: f64,
     /// The final value, if known.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "integers::serialize_optional")]
     pub total: Option<f64>,
     /// A human-readable message.
     #[serde(skip_serializing_if = "Option::is_none")]

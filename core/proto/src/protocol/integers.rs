@@ -1,16 +1,45 @@
 //! Integers that are written with a fraction or an exponent, such as `5.0` and `1e3`. They are
-//! integers in a JSON Schema, but not in serde.
+//! integers in a JSON Schema, but not in serde and many other readers.
 
-use serde::de::DeserializeOwned;
+use serde::{Serializer, de::DeserializeOwned};
 use serde_json::{Number, Value};
 
 /// The number as an integer, if it is one.
 pub(super) fn integer(number: &Number) -> Option<Number> {
-    // Below it, 2^53, no integer has been rounded.
-    const EXACT_LIMIT: f64 = 9_007_199_254_740_992.0;
     match number.as_f64().filter(|_| number.is_f64()) {
         None => Some(number.clone()),
-        Some(float) => (float.fract() == 0.0 && float.abs() < EXACT_LIMIT).then(|| Number::from(float as i64)),
+        Some(float) => exact(float).map(Number::from),
+    }
+}
+
+/// The float as an integer, if it is one.
+fn exact(float: f64) -> Option<i64> {
+    // Below it, 2^53, no integer has been rounded.
+    const LIMIT: f64 = 9_007_199_254_740_992.0;
+    (float.fract() == 0.0 && float.abs() < LIMIT).then_some(float as i64)
+}
+
+/// Writes an integer without a fraction: a peer may read it into an integer.
+///
+/// # Errors
+/// If the serializer fails.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+pub(crate) fn serialize<S: Serializer>(float: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    match exact(*float) {
+        Some(integer) => serializer.serialize_i64(integer),
+        None => serializer.serialize_f64(*float),
+    }
+}
+
+/// The same for a number that may be missing.
+///
+/// # Errors
+/// If the serializer fails.
+#[expect(clippy::ref_option, reason = "serde passes a reference")]
+pub(crate) fn serialize_optional<S: Serializer>(float: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    match float {
+        Some(float) => serialize(float, serializer),
+        None => serializer.serialize_none(),
     }
 }
 

@@ -290,7 +290,7 @@ async fn everything_passes(front: &Client, pair: &str) {
     let hook = move |params: &RawJson| kept.lock().unwrap().push(params.parse::<Value>().unwrap()["progress"].clone());
     let options = RequestOptions::default().with_on_progress(Some(Arc::new(hook)));
     soon(front.call_tool_with("count", json!({}), &options)).await.unwrap();
-    assert_eq!(*steps.lock().unwrap(), [json!(1.0), json!(2.0), json!(3.0)], "{pair}");
+    assert_eq!(*steps.lock().unwrap(), [json!(1), json!(2), json!(3)], "{pair}");
 
     let params = json!({"name": "meta", "arguments": {}, "_meta": {"example.com/trace": [1]}});
     let options = RequestOptions::default();

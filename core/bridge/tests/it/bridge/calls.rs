@@ -321,7 +321,7 @@ fn progress_arrives_before_the_reply_and_only_if_it_was_asked_for() {
         (progress.kind, progress.handle, progress.name.as_str()),
         (EventKind::Notification, connection, "notifications/progress")
     );
-    assert_eq!((&body(progress)["progress"], &body(progress)["total"]), (&json!(2.0), &json!(2.0)));
+    assert_eq!((&body(progress)["progress"], &body(progress)["total"]), (&json!(2), &json!(2)));
     assert!(before.len() <= 2);
     let quiet = count(false);
     host.reply(quiet);

@@ -440,7 +440,7 @@ mod progress {
                 let (mut conversation, call) = started(revision, token.clone());
                 let notification = sent(&mut conversation, &call, HALF).unwrap();
                 assert_eq!(notification["method"], "notifications/progress");
-                let mut expected = json!({"progressToken": token, "progress": 0.5, "total": 1.0});
+                let mut expected = json!({"progressToken": token, "progress": 0.5, "total": 1});
                 if revision > "2024-11-05" {
                     expected["message"] = "half".into();
                 }
@@ -469,7 +469,25 @@ mod progress {
         let (mut conversation, call) = started("2025-11-25", json!("t"));
         let endless = CallProgress { progress: 1.0, total: Some(f64::INFINITY), message: None };
         let notification = sent(&mut conversation, &call, endless).unwrap();
-        assert_eq!(notification["params"], json!({"progressToken": "t", "progress": 1.0}));
+        assert_eq!(notification["params"], json!({"progressToken": "t", "progress": 1}));
+    }
+
+    /// A peer may read the number into an integer.
+    #[test]
+    fn whole_numbers_have_no_fraction() {
+        let (mut conversation, call) = started("2025-11-25", json!("t"));
+        for (progress, total, written) in [
+            (-0.0, Some(3.0), r#""progress":0,"total":3"#),
+            (1.0, Some(1e300), r#""progress":1,"total":1e+300"#),
+            (1.25, Some(-2.0), r#""progress":1.25,"total":-2"#),
+            (9_007_199_254_740_991.0, None, r#""progress":9007199254740991"#),
+            (9_007_199_254_740_992.0, None, r#""progress":9007199254740992.0"#),
+        ] {
+            let progress = CallProgress { progress, total, message: None };
+            let text = conversation.progress(call.key, &call.info, &progress).unwrap();
+            let text = String::from_utf8_lossy(&text);
+            assert!(text.contains(&format!("{written}}}")), "{text}");
+        }
     }
 }
 
