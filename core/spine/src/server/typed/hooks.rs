@@ -12,6 +12,7 @@ use crate::{
         model::{self, CallToolResult, GetPromptResult, JsonObject, ReadResourceResult},
     },
     runtime::Promise,
+    sync::Mutex,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -31,6 +32,8 @@ use std::{collections::BTreeMap, future::Future, sync::Arc};
 pub struct Next {
     call: CallInfo,
     params: Option<Value>,
+    /// A result with numbers that a `Value` may round, as it was.
+    exact: Arc<Mutex<Option<RawJson>>>,
 }
 
 impl Next {
@@ -58,6 +61,9 @@ impl Next {
     /// # Errors
     /// See [`Self::run`].
     pub async fn run_with(self, params: Value) -> Result<Value, RpcError> {
+        if self.params.as_ref() == Some(&params) {
+            return self.go(None).await;
+        }
         let params = RawJson::from_value(&params).map_err(|error| RpcError::invalid_params(error.to_string()))?;
         self.go(Some(params)).await
     }
@@ -66,7 +72,26 @@ impl Next {
         let result = Arc::new(Promise::default());
         let kept = Arc::clone(&result);
         self.call.proceed(params, move |outcome| kept.keep(outcome))?;
-        result.kept().await?.parse().map_err(|_| RpcError::internal())
+        let result = result.kept().await?;
+        let value = result.parse().map_err(|_| RpcError::internal())?;
+        if may_be_rounded(result.as_bytes()) {
+            *self.exact.lock() = Some(result);
+        }
+        Ok(value)
+    }
+}
+
+/// Returns whether JSON has a number with more digits than a float keeps.
+fn may_be_rounded(json: &[u8]) -> bool {
+    const EXACT_DIGITS: usize = 15;
+    json.split(|byte| !byte.is_ascii_digit()).any(|digits| digits.len() > EXACT_DIGITS)
+}
+
+/// The result of middleware. One that it has not changed is passed on as it was.
+fn passed_on(value: &Value, exact: Option<RawJson>) -> Outcome {
+    match exact.filter(|exact| exact.parse::<Value>().is_ok_and(|same| same == *value)) {
+        Some(exact) => Outcome::Result(exact),
+        None => raw(value, Outcome::Result),
     }
 }
 
@@ -96,9 +121,14 @@ impl MiddlewareDefinition {
         Self::new(move |call: Call| {
             let info = call.info().clone();
             let params = call.input().parse::<Wrapped>().ok().and_then(|wrapped| wrapped.params);
-            let wrapped = wrap(Context::new(info.clone(), call.input().clone()), Next { call: info, params });
-            let work: Work =
-                Box::pin(async move { wrapped.await.map_or_else(Outcome::from, |value| raw(&value, Outcome::Result)) });
+            let exact = Arc::new(Mutex::default());
+            let next = Next { call: info.clone(), params, exact: Arc::clone(&exact) };
+            let wrapped = wrap(Context::new(info, call.input().clone()), next);
+            let work: Work = Box::pin(async move {
+                let result = wrapped.await;
+                let exact = exact.lock().take();
+                result.map_or_else(Outcome::from, |value| passed_on(&value, exact))
+            });
             in_background(call, work);
         })
     }

@@ -104,6 +104,34 @@ async fn results_of_middleware_keep_their_numbers() {
     assert!(told.contains(content) && !told.contains("resultType"), "{told}");
 }
 
+/// Params and results are as without it, although it reads both into a `Value`.
+#[tokio::test(start_paused = true)]
+async fn middleware_that_changes_nothing_keeps_numbers() {
+    let numbers = r#"{"n":123456789012345678901234567890,"m":18446744073709551617,"x":0.12345678901234567890}"#;
+    let params = modern(json!({"name": "both", "arguments": "NUMBERS"}), json!({}));
+    let params = params.to_string().replace("\"NUMBERS\"", numbers);
+    for (passes_params, marks) in [(false, false), (true, false), (false, true)] {
+        let outer = MiddlewareDefinition::from_fn(|_: Context, next: Next| async move { Ok(next.run().await?) });
+        let inner = MiddlewareDefinition::from_fn(move |_: Context, next: Next| async move {
+            let params = next.params().cloned().unwrap_or_default();
+            let mut result = if passes_params { next.run_with(params).await? } else { next.run().await? };
+            if marks {
+                result["_meta"]["example.com/marked"] = true.into();
+            }
+            Ok(result)
+        });
+        let both = ToolDefinition::new(json!({"name": "both", "inputSchema": {"type": "object"}}), |call: Call| {
+            let arguments = String::from_utf8_lossy(call.input().as_bytes()).into_owned();
+            call.complete(Outcome::Result(raw(&format!(r#"{{"content":[],"structuredContent":{arguments}}}"#))));
+        });
+        let server = server().add_tool(both).add_middleware(outer).add_middleware(inner).build();
+        let peer = Peer::of(&server);
+        peer.send_text(&format!(r#"{{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{params}}}"#), None);
+        let told = peer.text_with("\"id\":77,").await;
+        assert_eq!((told.contains(numbers), told.contains("marked")), (!marks, marks), "{told}");
+    }
+}
+
 /// The revision of the caller lacks some members, but the others stay as they were written.
 #[tokio::test(start_paused = true)]
 async fn projected_results_of_middleware_keep_their_numbers() {
