@@ -3,6 +3,7 @@
 mod admission;
 mod faulty_store;
 mod health;
+mod json_readers;
 mod mounts;
 mod resumption;
 mod sse;
