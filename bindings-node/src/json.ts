@@ -53,7 +53,7 @@ export function stringify(value: object, what: string): string {
 /** The JSON of values that were read from it, if numbers in it may have been rounded. */
 const exact = new WeakMap<object, string>();
 
-/** Reads JSON. For {@link exactJson}, keeps it if it has a number with more digits than a double. */
+/** Reads JSON, and keeps it for {@link exactJson} if a number has more digits than a double. */
 export function keepExact(text: string): unknown {
   const value: unknown = JSON.parse(text);
   if (typeof value === "object" && value !== null && /\d{16}/.test(text)) exact.set(value, text);

@@ -149,11 +149,17 @@ export interface WireRow {
   direction: "sent" | "received";
   /** `http`: an exchange; its messages are rows of their own. */
   kind: "request" | "result" | "error" | "notification" | "http";
-  /** The method of the message, or of the request that a response belongs to; for `http`, the HTTP method. */
+  /**
+   * The method of the message, or of the request that a response belongs to; for `http`, the HTTP
+   * method.
+   */
   method: string | null;
   /** The JSON-RPC id. */
   rpcId: string | number | null;
-  /** The subject of the request: the name of the tool, the URI of the resource, the URL of an exchange. */
+  /**
+   * The subject of the request: the name of the tool, the URI of the resource, the URL of an
+   * exchange.
+   */
   about: string | null;
   /** The row of the request that this response answers, if it is kept. */
   answers: number | null;
@@ -183,7 +189,10 @@ export interface Call {
   at: Time;
   state: "running" | "done" | "failed" | "cancelled";
   progress: Progress | null;
-  /** The whole result of the protocol, unchanged, if `done`. A tool's own error is in it (`isError`). */
+  /**
+   * The whole result of the protocol, unchanged, if `done`. A tool's own error is in it
+   * (`isError`).
+   */
   result: Content | null;
   problem: Problem | null;
   /** How long it took, if it has ended. */
@@ -258,7 +267,10 @@ export interface Exchange {
   members: string[];
   /** The text that it must follow, such as `RFC 8414 section 3.2`. */
   clause: string;
-  /** True if the response is as the text demands: a status below 400, and no `error`. The first 401 of the server passes. */
+  /**
+   * True if the response is as the text demands: a status below 400, and no `error`. The first 401
+   * of the server passes.
+   */
   pass: boolean;
 }
 
@@ -282,7 +294,10 @@ export type Increment =
   | { event: "call"; call: Call }
   | { event: "progress"; call: number; progress: Progress }
   | { event: "round"; round: Round }
-  /** A question is no longer open; `by`: answered in any tab, or withdrawn by the server or by the end of its call. */
+  /**
+   * A question is no longer open; `by`: answered in any tab, or withdrawn by the server or by the
+   * end of its call.
+   */
   | { event: "roundEnded"; round: number; by: "answer" | "withdrawal" }
   | { event: "log"; log: LogMessage }
   | { event: "subscription"; subscription: ResourceSubscription; open: boolean }
@@ -341,7 +356,9 @@ export interface Commands {
   ping: [{ era: Era }, { ms: number }];
   /** Opens the connection of an era: the first time, or again. A started server is ended first. */
   reconnect: [{ era: Era }, Record<string, never>];
-  /** Forgets the login and opens the connection again, so that the ladder is climbed from its start. */
+  /**
+   * Forgets the login and opens the connection again, so that the ladder is climbed from its start.
+   */
   login: [{ era: Era }, Record<string, never>];
 
   /** The tasks of the server (2025-11-25), or the state of one. */
@@ -351,7 +368,10 @@ export interface Commands {
 
   /** The least severity of log messages that the server sends: `debug` … `emergency`. */
   logLevel: [{ era: Era; level: string }, Record<string, never>];
-  /** The roots that servers of both eras get when they ask; none at first. URIs begin with `file://`. */
+  /**
+   * The roots that servers of both eras get when they ask; none at first. URIs begin with
+   * `file://`.
+   */
   roots: [{ roots: { uri: string; name?: string }[] }, Record<string, never>];
 
   /** A call as code; `form` is one of `snapshot.codeForms`. Secrets are placeholders. */

@@ -294,7 +294,7 @@ async fn run_more(inspector: &Arc<Inspector>, command: &str, body: &[u8]) -> Ans
             let rows: Vec<_> = state.wire.last(before).collect();
             #[derive(Serialize)]
             struct Answer<'a> {
-                rows: Vec<&'a super::wire::Row>,
+                rows: Vec<&'a super::state::Row>,
             }
             written(&Answer { rows })
         }

@@ -2,10 +2,10 @@
 
 use super::{
     state::{
-        Call, CallState, CodeForm, Connection, Era, Exchange, Increment, LogMessage, ResourceSubscription, Round,
+        Call, CallState, CodeForm, Connection, Era, Exchange, Increment, LogMessage, ResourceSubscription, Round, Row,
         Target, now,
     },
-    wire::{Row, Wire},
+    wire::Wire,
 };
 use bytes::Bytes;
 use serde::Serialize;

@@ -2,7 +2,6 @@
 
 use super::{
     hub::{Hub, text_of},
-    lists::KeptList,
     rounds::Rounds,
     state::{ConnectionState, Era, Exchange, Increment, ListName, ListProgress, now},
 };
@@ -61,14 +60,23 @@ pub(super) struct Link {
     pub(super) subscriptions: HashMap<String, AbortHandle>,
 }
 
+/// A list, and whether it is being fetched.
+#[derive(Default)]
+pub(super) struct KeptList {
+    pub(super) items: Option<RawJson>,
+    pub(super) is_loading: bool,
+    /// Fetch it again: it has changed meanwhile.
+    pub(super) again: bool,
+}
+
 impl Inspector {
     /// Without a page, the person at the terminal logs in.
     pub(super) fn new(hub: Arc<Hub>, server: Server, mut flags: ConnectionFlags, has_page: bool) -> Arc<Self> {
         Arc::new_cyclic(|inspector| {
             if has_page {
-                flags.login.opener = Some(Opener(Rounds::opener(Weak::clone(inspector))));
+                flags.login.opener = Some(Opener(Self::opener(Weak::clone(inspector))));
             }
-            let ladder = Arc::clone(&hub);
+            let (ladder, rounds) = (Arc::clone(&hub), Rounds::new(Arc::clone(&hub)));
             flags.login.trace = Some(AuthObserver::new(move |step| ladder.exchange(rung(step))));
             Self {
                 hub,
@@ -76,7 +84,7 @@ impl Inspector {
                 flags,
                 links: Mutex::default(),
                 turn: tokio::sync::Mutex::default(),
-                rounds: Rounds::new(inspector),
+                rounds,
                 stops: Mutex::default(),
             }
         })
@@ -210,7 +218,7 @@ impl Inspector {
             (_, Era::Legacy) => RevisionChoice::Legacy,
             (_, Era::Modern) => RevisionChoice::Modern,
         };
-        let handlers = self.rounds.handlers(era);
+        let handlers = self.handlers(era);
         let roots = self.hub.state().roots.clone();
         #[expect(deprecated, reason = "older revisions have it")]
         let host =

@@ -24,15 +24,6 @@ const MAX_LOG: usize = 10_000;
 /// Maximum subscriptions of a page.
 const MAX_SUBSCRIPTIONS: usize = 100;
 
-/// A list, and whether it is being fetched.
-#[derive(Default)]
-pub(super) struct KeptList {
-    pub(super) items: Option<RawJson>,
-    is_loading: bool,
-    /// Fetch it again: it has changed meanwhile.
-    again: bool,
-}
-
 /// A list as one page.
 struct Whole {
     items: RawJson,

@@ -1,5 +1,6 @@
 //! `trunkline inspect`: a page that shows what a server says.
 
+mod asking;
 mod calls;
 mod commands;
 mod http;

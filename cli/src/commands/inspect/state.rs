@@ -296,6 +296,36 @@ pub(super) struct CodeForm {
     pub(super) label: &'static str,
 }
 
+/// A message, or an HTTP exchange.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Row {
+    pub(super) id: u64,
+    pub(super) at: f64,
+    pub(super) era: Option<Era>,
+    pub(super) direction: &'static str,
+    pub(super) kind: &'static str,
+    pub(super) method: Option<String>,
+    pub(super) rpc_id: Option<RawJson>,
+    pub(super) about: Option<String>,
+    pub(super) answers: Option<u64>,
+    pub(super) ms: Option<f64>,
+    pub(super) bytes: usize,
+    pub(super) text: String,
+    pub(super) cut: bool,
+    pub(super) http: Option<HttpPart>,
+}
+
+/// The part of a row that only HTTP exchanges have.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct HttpPart {
+    pub(super) status: Option<u16>,
+    pub(super) request_headers: Vec<(String, String)>,
+    pub(super) response_headers: Vec<(String, String)>,
+    pub(super) error: Option<String>,
+}
+
 /// A change after a snapshot.
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "camelCase")]
@@ -309,7 +339,7 @@ pub(super) enum Increment<'a> {
         state: &'a ListState,
     },
     Wire {
-        row: &'a super::wire::Row,
+        row: &'a Row,
     },
     Call {
         call: &'a Call,

@@ -1,6 +1,6 @@
 //! The messages and HTTP exchanges that the library observes, as rows.
 
-use super::state::{Era, beginning, now};
+use super::state::{Era, HttpPart, Row, beginning, now};
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -27,35 +27,6 @@ const MAX_HEADERS: usize = 8_192;
 const MAX_NAME: usize = 500;
 /// Rows of a snapshot, and of one fetch of older ones.
 pub(super) const MAX_SHOWN: usize = 500;
-
-/// A message, or an HTTP exchange.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Row {
-    pub(super) id: u64,
-    at: f64,
-    pub(super) era: Option<Era>,
-    direction: &'static str,
-    kind: &'static str,
-    method: Option<String>,
-    rpc_id: Option<RawJson>,
-    about: Option<String>,
-    answers: Option<u64>,
-    ms: Option<f64>,
-    bytes: usize,
-    text: String,
-    cut: bool,
-    http: Option<Http>,
-}
-
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Http {
-    status: Option<u16>,
-    request_headers: Vec<(String, String)>,
-    response_headers: Vec<(String, String)>,
-    error: Option<String>,
-}
 
 /// A row, and the whole text of its message.
 struct Kept {
@@ -177,7 +148,7 @@ impl Wire {
             bytes: text.len(),
             cut: shown.len() < text.len(),
             text: shown.to_owned(),
-            http: Some(Http {
+            http: Some(HttpPart {
                 status: exchange.status,
                 request_headers: first(&exchange.request_headers),
                 response_headers: first(&exchange.response_headers),

@@ -1,5 +1,5 @@
-//! The tools of a remote server that mirror parameters in HTTP headers, which the proxy compares with
-//! the arguments as the server itself would.
+//! The tools of a remote server that mirror parameters in HTTP headers, which the proxy compares
+//! with the arguments as the server itself would.
 
 use serde_json::Value;
 use std::{collections::HashMap, sync::Arc};
