@@ -55,7 +55,7 @@ export function Detail({ row, onChoose, onClose }: Props) {
         <Copy text={whole ?? fetchWhole} label="Copy this message" />
         <IconButton icon={X} label="Close" onClick={onClose} />
       </header>
-      <div className="wire-detail-body">
+      <div className="wire-detail-body" tabIndex={0} role="group" aria-label="Content of the message">
         {problem && <ProblemBox problem={problem} />}
         {edits && request && row.era && <Again era={row.era} request={request} />}
         {row.http && (
