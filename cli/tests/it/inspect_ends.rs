@@ -103,8 +103,9 @@ fn a_login_is_a_question_and_its_steps_are_a_ladder() {
     assert_eq!((&round["kind"], &round["call"]), (&json!("login"), &json!(null)));
     visit(round["params"]["url"].as_str().unwrap());
     tab.until(|event| event["event"] == "roundEnded");
-    let modern = tab.connection("modern", "open");
-    assert_eq!(modern["serverInfo"]["name"], "closed", "{modern}");
+    let open = tab.connection("legacy", "open");
+    assert_eq!(open["serverInfo"]["name"], "closed", "{open}");
+    tab.connection("modern", "unsupported");
     let ladder = page.tab().next().unwrap()["exchanges"].as_array().unwrap().clone();
     let clauses: Vec<&str> = ladder.iter().map(|step| step["clause"].as_str().unwrap()).collect();
     assert!(clauses[0] == "RFC 9728 section 5.1" && clauses.contains(&"RFC 6749 section 5.1"), "{clauses:?}");
@@ -112,8 +113,8 @@ fn a_login_is_a_question_and_its_steps_are_a_ladder() {
     let text = serde_json::to_string(&ladder).unwrap();
     assert!(!text.contains("token-1"), "{text}");
     // Cancelled, it leaves the connection closed; the ladder begins anew.
-    page.done("login", &json!({"era": "modern"}));
+    page.done("login", &json!({"era": "legacy"}));
     let round = tab.round();
     page.done("answer", &json!({"round": round["id"], "action": "cancel"}));
-    assert_eq!(tab.connection("modern", "failed")["problem"]["code"], "cancelled");
+    assert_eq!(tab.connection("legacy", "failed")["problem"]["code"], "cancelled");
 }

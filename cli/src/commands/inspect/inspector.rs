@@ -1,7 +1,7 @@
 //! The connections to the server: one in each era that it speaks.
 
 use super::{
-    hub::{Hub, text_of},
+    hub::{Hub, State, text_of},
     rounds::Rounds,
     state::{ConnectionState, Era, Exchange, Increment, ListName, ListProgress, now},
 };
@@ -26,6 +26,7 @@ use tokio::{
 use trunkline::{
     ClientOptions, RevisionChoice,
     auth::{AuthExchange, AuthObserver},
+    client::ErrorKind,
     protocol::{RawJson, method},
 };
 
@@ -306,7 +307,7 @@ impl Inspector {
     fn judge(&self) {
         let state = &mut *self.hub.state();
         if !state.connections.iter().any(|connection| connection.openings > 0) {
-            return;
+            return self.explain(state);
         }
         for era in Era::ALL {
             let connection = state.connection(era);
@@ -318,6 +319,22 @@ impl Inspector {
                 let text = text_of(&Increment::Connection { connection });
                 self.hub.tell(state, &text);
             }
+        }
+    }
+
+    /// A server that ends at the first request of the modern era may know only the other one. If it
+    /// ends there as well, that is why neither works.
+    fn explain(&self, state: &mut State) {
+        let failed = |era: Era| {
+            let connection = &state.connections[era.index()];
+            connection.problem.clone().filter(|_| connection.state == ConnectionState::Failed)
+        };
+        let (Some(legacy), Some(modern)) = (failed(Era::Legacy), failed(Era::Modern)) else { return };
+        if modern.code == ErrorKind::Version.as_str() && legacy.code != modern.code {
+            let connection = state.connection(Era::Modern);
+            connection.problem = Some(legacy);
+            let text = text_of(&Increment::Connection { connection });
+            self.hub.tell(state, &text);
         }
     }
 
