@@ -36,7 +36,9 @@ func load() (handle uintptr, path string, err error) {
 			path = name
 		}
 	}
-	handle, err = openLibrary(path)
+	if err = checkComplete(path); err == nil {
+		handle, err = openLibrary(path)
+	}
 	return handle, path, err
 }
 

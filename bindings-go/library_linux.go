@@ -2,6 +2,7 @@ package trunkline
 
 import (
 	"debug/elf"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -36,6 +37,25 @@ func isStatic(path string) bool {
 	flags, _ := program.DynValue(elf.DT_FLAGS_1)
 	isProgram := program.Type == elf.ET_EXEC || slices.ContainsFunc(flags, func(flags uint64) bool { return elf.DynFlag1(flags)&elf.DF_1_PIE != 0 })
 	return isProgram && !hasLinker
+}
+
+// checkComplete refuses a file that was cut short, which the loader finds out by a bus error.
+func checkComplete(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil // the loader says why, or finds it elsewhere
+	}
+	defer file.Close()
+	var head elf.Header64
+	info, unknown := file.Stat()
+	if unknown != nil || binary.Read(file, binary.LittleEndian, &head) != nil || string(head.Ident[:elf.EI_DATA+1]) != elf.ELFMAG+"\x02\x01" {
+		return nil
+	}
+	// The sections are the end of a file.
+	if end := int64(head.Shoff) + int64(head.Shentsize)*int64(head.Shnum); info.Size() < end {
+		return fmt.Errorf("%s is incomplete (%d of at least %d bytes)", path, info.Size(), end)
+	}
+	return nil
 }
 
 // openInMemory loads the embedded library without a file on a disk: containers may have none that can

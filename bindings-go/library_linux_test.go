@@ -45,6 +45,41 @@ func TestAStaticProgramIsFound(t *testing.T) {
 	}
 }
 
+func TestALibraryThatWasCutShortIsFound(t *testing.T) {
+	library := os.Getenv(libraryVariable)
+	content, err := os.ReadFile(library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := checkComplete(library); err != nil {
+		t.Error(err)
+	}
+	program := filepath.Join(t.TempDir(), "library.so")
+	for _, length := range []int{len(content) - 1, 1 << 20, 64} {
+		if err := os.WriteFile(program, content[:length], 0o700); err != nil {
+			t.Fatal(err)
+		}
+		// In a process of its own, which a bus error would end.
+		run := exec.Command(os.Args[0], "-test.run=^TestAProgramNeedsGlibcAndLibgcc$")
+		run.Env = []string{inImageVariable + "=1", libraryVariable + "=" + program}
+		said, err := run.CombinedOutput()
+		if wanted := fmt.Sprintf("is incomplete (%d of at least", length); err != nil || !strings.Contains(string(said), wanted) {
+			t.Errorf("%d: %v: %s", length, err, said)
+		}
+	}
+	for _, text := range []string{"", "no library", "\x7fELF"} {
+		if err := os.WriteFile(program, []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := checkComplete(program); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := checkComplete(filepath.Join(t.TempDir(), "none")); err != nil {
+		t.Error(err)
+	}
+}
+
 // inImageVariable is set where a test runs itself as a program in an image.
 const inImageVariable = "TRUNKLINE_TEST_IN_IMAGE"
 
