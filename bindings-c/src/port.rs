@@ -13,7 +13,7 @@ use std::sync::{OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use trunkline::bridge_support::OnDrop;
+use trunkline::bridge_support::{OnDrop, open_closed_streams};
 use trunkline_bridge::message::{Fail, FailKind, HostSpan, Notification, NotifyPort, Request};
 use trunkline_bridge::{self as bridge, Body, BridgeError, ErrorKind, Event, EventKind, Fetched, OptionNames};
 
@@ -165,6 +165,8 @@ pub(crate) fn deadline_after(milliseconds: u64) -> Option<Instant> {
 impl Port {
     pub(crate) fn new(names: OptionNames) -> Result<Arc<Self>, Failure> {
         signal_actions::ignore_sigpipe();
+        // Before the descriptor of the waiting threads.
+        open_closed_streams();
         let waiting = Arc::new(WaitingThreads::new()?);
         let bell = |wake: fn(&WaitingThreads)| {
             let waiting = waiting.clone();

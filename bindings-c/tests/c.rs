@@ -103,6 +103,17 @@ fn examples_talk_to_each_other() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("Oslo"), "{}", told(&output));
 }
 
+/// A closed descriptor does not become one of the library's own.
+#[cfg(unix)]
+#[test]
+fn a_server_whose_standard_streams_are_closed_ends() {
+    for closed in ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"] {
+        let script = format!(r#"exec "$0" --serve-stdio {closed}"#);
+        let output = finish(command("sh").args(["-c", &script]).arg(&*SUITE_C99));
+        assert!(output.status.success(), "{closed}: {}", told(&output));
+    }
+}
+
 #[test]
 fn the_program_in_cpp_of_the_readme_runs() {
     let readme = fs::read_to_string(Path::new(CRATE_DIR).join("README.md")).expect("the README is readable");

@@ -20,6 +20,7 @@ use bytes::Bytes;
 #[cfg(unix)]
 use std::os::fd::OwnedFd;
 use std::{fs::File, sync::Arc, time::Duration};
+use trunkline::bridge_support::open_closed_streams;
 
 /// A port. Cheap to clone: clones refer to the same port, and dropping the last one closes it
 /// without waiting.
@@ -62,6 +63,7 @@ impl Port {
     }
 
     fn make(bell: Box<dyn Bell>, bell_for_threads: Option<Box<dyn Bell>>) -> Self {
+        open_closed_streams();
         let state = PortState::new(bell, bell_for_threads);
         ports::enter(&state);
         log_forwarding::attach(Arc::downgrade(&state.queue));

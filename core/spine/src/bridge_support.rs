@@ -29,5 +29,5 @@ pub use crate::transport::{
     },
     in_process::MemoryConnector,
     signals::EndingSignals,
-    stdio::{ReadHandoff, hold_stdio},
+    stdio::{ReadHandoff, hold_stdio, open_closed_streams},
 };

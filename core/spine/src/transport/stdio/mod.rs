@@ -22,7 +22,7 @@ pub(super) use line_reader::LineReader;
 pub(super) use lines::{Line, LineCutter};
 #[cfg(unix)]
 pub(super) use read_handoff::read_to_end;
-pub use standard_streams::hold_stdio;
 pub(super) use standard_streams::take_stdio;
+pub use standard_streams::{hold_stdio, open_closed_streams};
 #[cfg(feature = "stdio")]
 pub(super) use stdio_server::PipeServer;

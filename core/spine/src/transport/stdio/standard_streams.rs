@@ -103,6 +103,24 @@ fn take() -> io::Result<(File, File)> {
     Ok((aside(io::stdin().as_handle(), "input")?, aside(io::stdout().as_handle(), "output")?))
 }
 
+/// Opens the null device on those of the standard streams that are closed, as programs in Rust do
+/// when they start. Otherwise, the next socket or file becomes a standard stream, and is read,
+/// written and redirected as such: a server would read its own bell.
+pub fn open_closed_streams() {
+    #[cfg(unix)]
+    for stream in [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()] {
+        use std::os::fd::IntoRawFd;
+
+        // The lowest free descriptor is this one.
+        if rustix::io::fcntl_getfd(stream).is_err()
+            && let Ok(null) = File::options().read(true).write(true).open("/dev/null")
+            && let Ok(inherited) = rustix::io::fcntl_setfd(&null, rustix::io::FdFlags::empty()).map(|()| null)
+        {
+            let _ = inherited.into_raw_fd();
+        }
+    }
+}
+
 fn closed(name: &str, error: &io::Error) -> io::Error {
     io::Error::new(
         error.kind(),
