@@ -4,12 +4,12 @@ use crate::{
     hostile::{EVIL, hostile},
     inspect_page::{Page, Response},
     inspected::server,
-    program::trunkline,
+    program::{Folder, trunkline},
     roles::Role,
     servers::{dead, serve},
 };
 use serde_json::{Value, json};
-use std::net::TcpListener;
+use std::{fs, net::TcpListener};
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -197,6 +197,16 @@ fn once_prints_what_the_page_would_show() {
     assert_eq!(ran.json()["connections"][0]["problem"]["code"], "refused");
     assert_eq!(trunkline(&["inspect", "--once", "--port", "1", &dead()]).code, Some(2));
     trunkline(&["inspect", &dead(), "more"]).failed(2);
+}
+
+#[test]
+fn the_wire_is_recorded_in_a_file_as_well() {
+    let folder = Folder::new();
+    trunkline(&["inspect", "--once", "--wire", folder.path.to_str().unwrap(), &serve(server())]).done();
+    let files: Vec<_> = fs::read_dir(&folder.path).unwrap().map(|file| file.unwrap().path()).collect();
+    let [file] = &files[..] else { panic!("{files:?}") };
+    let recorded = fs::read_to_string(file).unwrap();
+    assert!(recorded.contains("\"method\":\"initialize\"") && recorded.contains("server/discover"), "{recorded}");
 }
 
 #[test]

@@ -113,6 +113,10 @@ fn pages_models_and_roots_are_answered_too() {
         assert_eq!(text(begin("roots")), "file:///work");
     }
     page.refused("roots", &json!({"roots": [{"uri": "https://example.com"}]}));
+    // A response of this side has the method of its request.
+    let rows = page.done("wire", &json!({"before": u64::MAX}))["rows"].clone();
+    let is_it = |row: &Value| row["direction"] == "sent" && row["kind"] == "result" && row["method"] == "roots/list";
+    assert!(rows.as_array().unwrap().iter().any(is_it), "{rows}");
 }
 
 #[test]

@@ -37,14 +37,21 @@ struct Kept {
 /// A request that waits for its response: its client, whether it was sent, and its id.
 type Waiting = (Option<u64>, bool, RequestId);
 
+/// The row of a request, its time and its method.
+struct Sent {
+    row: u64,
+    at: f64,
+    method: Option<String>,
+}
+
 /// The last rows.
 #[derive(Default)]
 pub(super) struct Wire {
     rows: VecDeque<Kept>,
     bytes: usize,
     next: u64,
-    /// The rows and times of requests without a response.
-    waiting: HashMap<Waiting, (u64, f64)>,
+    /// The requests without a response.
+    waiting: HashMap<Waiting, Sent>,
     /// The eras of the clients, by their numbers.
     eras: HashMap<u64, Era>,
 }
@@ -88,7 +95,7 @@ impl Wire {
             self.bytes -= oldest.whole.len();
             if oldest.row.kind == "request" {
                 // Its response would answer a row that nobody has.
-                self.waiting.retain(|_, (row, _)| *row != oldest.row.id);
+                self.waiting.retain(|_, sent| sent.row != oldest.row.id);
             }
         }
     }
@@ -99,13 +106,15 @@ impl Wire {
         let id = self.number();
         let answered = match (&read.id, read.kind) {
             (Some(rpc), "request") => {
-                self.waiting.insert((info.connection, is_sent, rpc.clone()), (id, at));
+                let sent = Sent { row: id, at, method: read.method.clone() };
+                self.waiting.insert((info.connection, is_sent, rpc.clone()), sent);
                 None
             }
             (Some(rpc), "result" | "error") => self.waiting.remove(&(info.connection, !is_sent, rpc.clone())),
             _ => None,
         };
         let about = about(&read, is_sent, info.revision);
+        let of_request = answered.as_ref().and_then(|sent| sent.method.as_ref());
         let text = String::from_utf8_lossy(&whole);
         let shown = beginning(&text, MAX_TEXT);
         let row = Row {
@@ -114,11 +123,12 @@ impl Wire {
             era: info.connection.and_then(|client| self.eras.get(&client).copied()),
             direction: if is_sent { "sent" } else { "received" },
             kind: read.kind,
-            method: read.method.map(|method| short(&method)),
+            // The library does not name the method of its own responses.
+            method: read.method.as_ref().or(of_request).map(|method| short(method)),
             rpc_id: read.id.map(|id| id.to_raw()).filter(|id| id.as_bytes().len() <= MAX_NAME),
             about,
-            answers: answered.map(|(row, _)| row),
-            ms: answered.map(|(_, began)| at - began),
+            answers: answered.as_ref().map(|sent| sent.row),
+            ms: answered.as_ref().map(|sent| at - sent.at),
             bytes: whole.len(),
             cut: shown.len() < text.len(),
             text: shown.to_owned(),
