@@ -527,8 +527,9 @@ class OAuth(TypedDict, total=False):
     """The client's secret. Default: none."""
 
     issuer: str | None
-    """The issuer of the authorization server that knows the client, or that the assertion is
-    for. No other issuer sees the id and secret, or the assertion. Default: none.
+    """The issuer of the only authorization server to log in at: the one that knows the
+    client, or that the assertion is for. No other issuer sees the id and secret, or the
+    assertion. Default: none.
     """
 
     assume_pkce: bool | None
@@ -540,7 +541,9 @@ class OAuth(TypedDict, total=False):
     send_resource: bool | None
     """Send the `resource` parameter (RFC 8707), which says for which server a token is. Some
     authorization servers, such as Microsoft Entra ID, refuse it next to their own scopes.
-    Turning it off needs `issuer`. Default: True.
+    Turning it off needs `issuer` if the authorization server has another origin than the MCP
+    server: without the parameter, nothing else says for which server a token is. Default:
+    True.
     """
 
     resource: str | None
@@ -597,10 +600,12 @@ class OAuth(TypedDict, total=False):
     store: str | os.PathLike[str] | None
     """Where to keep credentials. `memory`: until the connection ends. `file`: in the user's
     folder, which is `trunkline/tokens` in `~/.config` (or `XDG_CONFIG_HOME`), on macOS in
-    `~/Library/Application Support`, on Windows in `%LOCALAPPDATA%`. `sqlite:PATH`,
-    `redis://HOST` or `rediss://HOST`: in a SQLite file or a Redis database. Anything else is
-    the path of a folder. Files are readable only by their user, not encrypted, and shared
-    with other processes. Default: `"memory"`.
+    `~/Library/Application Support`, on Windows in `%LOCALAPPDATA%`. `keychain`: there as
+    well, encrypted with a key in the keychain of the system; if it cannot be reached, as
+    `file`. `sqlite:PATH`, `redis://HOST` or `rediss://HOST`: in a SQLite file or a Redis
+    database. Anything else is the path of a folder. Except with `keychain`, nothing is
+    encrypted; files are readable only by their user, and shared with other processes.
+    Default: `"memory"`.
     """
 
     redirect_uri: str | None

@@ -486,14 +486,17 @@ module Trunkline
     # - `client_id` (String): A pre-registered client id. Without one, the client uses its
     #   metadata document or registers itself.
     # - `client_secret` (String): The client's secret.
-    # - `issuer` (String): The issuer of the authorization server that knows the client, or that
-    #   the assertion is for. No other issuer sees the id and secret, or the assertion.
+    # - `issuer` (String): The issuer of the only authorization server to log in at: the one that
+    #   knows the client, or that the assertion is for. No other issuer sees the id and secret, or
+    #   the assertion.
     # - `assume_pkce` (Boolean): Use PKCE even if the metadata of the authorization server does
     #   not advertise it, which is the case with Microsoft Entra ID and Amazon Cognito. It needs
     #   `issuer`: set it only for a server that is known to support PKCE with S256.
     # - `send_resource` (Boolean): Send the `resource` parameter (RFC 8707), which says for which
     #   server a token is. Some authorization servers, such as Microsoft Entra ID, refuse it next to
-    #   their own scopes. Turning it off needs `issuer`.
+    #   their own scopes. Turning it off needs `issuer` if the authorization server has another
+    #   origin than the MCP server: without the parameter, nothing else says for which server a
+    #   token is.
     # - `resource` (String): The `resource` parameter, if the authorization server knows the
     #   server by another URI than the metadata of the server does. Credentials are kept for each
     #   such URI.
@@ -521,10 +524,11 @@ module Trunkline
     # - `dpop` (Boolean): Bind tokens to a key of this client (DPoP, RFC 9449).
     # - `store` (String): Where to keep credentials. `memory`: until the connection ends. `file`:
     #   in the user's folder, which is `trunkline/tokens` in `~/.config` (or `XDG_CONFIG_HOME`), on
-    #   macOS in `~/Library/Application Support`, on Windows in `%LOCALAPPDATA%`. `sqlite:PATH`,
-    #   `redis://HOST` or `rediss://HOST`: in a SQLite file or a Redis database. Anything else is
-    #   the path of a folder. Files are readable only by their user, not encrypted, and shared with
-    #   other processes.
+    #   macOS in `~/Library/Application Support`, on Windows in `%LOCALAPPDATA%`. `keychain`: there
+    #   as well, encrypted with a key in the keychain of the system; if it cannot be reached, as
+    #   `file`. `sqlite:PATH`, `redis://HOST` or `rediss://HOST`: in a SQLite file or a Redis
+    #   database. Anything else is the path of a folder. Except with `keychain`, nothing is
+    #   encrypted; files are readable only by their user, and shared with other processes.
     # - `redirect_uri` (String): The redirect URI registered for the client. If it is on this
     #   machine, such as `http://127.0.0.1:8912/callback`, the client listens there; by default, it
     #   listens on a free port, or the one it registered itself with. If the program receives

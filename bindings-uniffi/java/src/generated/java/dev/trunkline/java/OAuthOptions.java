@@ -40,8 +40,8 @@ public final class OAuthOptions extends Options<OAuthOptions> {
   }
 
   /**
-   * The issuer of the authorization server that knows the client, or that the assertion is for. No
-   * other issuer sees the id and secret, or the assertion.
+   * The issuer of the only authorization server to log in at: the one that knows the client, or
+   * that the assertion is for. No other issuer sees the id and secret, or the assertion.
    */
   public OAuthOptions issuer(String issuer) {
     return set("issuer", issuer);
@@ -59,7 +59,8 @@ public final class OAuthOptions extends Options<OAuthOptions> {
   /**
    * Send the {@code resource} parameter (RFC 8707), which says for which server a token is. Some
    * authorization servers, such as Microsoft Entra ID, refuse it next to their own scopes. Turning
-   * it off needs {@code issuer}. Default: {@code true}.
+   * it off needs {@code issuer} if the authorization server has another origin than the MCP server:
+   * without the parameter, nothing else says for which server a token is. Default: {@code true}.
    */
   public OAuthOptions sendResource(boolean sendResource) {
     return set("sendResource", sendResource);
@@ -145,10 +146,11 @@ public final class OAuthOptions extends Options<OAuthOptions> {
   /**
    * Where to keep credentials. {@code memory}: until the connection ends. {@code file}: in the user's folder,
    * which is {@code trunkline/tokens} in {@code ~/.config} (or {@code XDG_CONFIG_HOME}), on macOS in
-   * {@code ~/Library/Application Support}, on Windows in {@code %LOCALAPPDATA%}. {@code sqlite:PATH}, {@code redis://HOST}
-   * or {@code rediss://HOST}: in a SQLite file or a Redis database. Anything else is the path of a
-   * folder. Files are readable only by their user, not encrypted, and shared with other processes.
-   * Default: {@code "memory"}.
+   * {@code ~/Library/Application Support}, on Windows in {@code %LOCALAPPDATA%}. {@code keychain}: there as well,
+   * encrypted with a key in the keychain of the system; if it cannot be reached, as {@code file}.
+   * {@code sqlite:PATH}, {@code redis://HOST} or {@code rediss://HOST}: in a SQLite file or a Redis database.
+   * Anything else is the path of a folder. Except with {@code keychain}, nothing is encrypted; files are
+   * readable only by their user, and shared with other processes. Default: {@code "memory"}.
    */
   public OAuthOptions store(String store) {
     return set("store", store);

@@ -816,8 +816,8 @@ public class OAuthOptions {
     public var clientSecret: String? = null
 
     /**
-     * The issuer of the authorization server that knows the client, or that the assertion is for.
-     * No other issuer sees the id and secret, or the assertion.
+     * The issuer of the only authorization server to log in at: the one that knows the client, or
+     * that the assertion is for. No other issuer sees the id and secret, or the assertion.
      */
     public var issuer: String? = null
 
@@ -831,7 +831,9 @@ public class OAuthOptions {
     /**
      * Send the `resource` parameter (RFC 8707), which says for which server a token is. Some
      * authorization servers, such as Microsoft Entra ID, refuse it next to their own scopes.
-     * Turning it off needs `issuer`. Default: `true`.
+     * Turning it off needs `issuer` if the authorization server has another origin than the MCP
+     * server: without the parameter, nothing else says for which server a token is. Default:
+     * `true`.
      */
     public var sendResource: Boolean? = null
 
@@ -894,10 +896,11 @@ public class OAuthOptions {
     /**
      * Where to keep credentials. `memory`: until the connection ends. `file`: in the user's folder,
      * which is `trunkline/tokens` in `~/.config` (or `XDG_CONFIG_HOME`), on macOS in
-     * `~/Library/Application Support`, on Windows in `%LOCALAPPDATA%`. `sqlite:PATH`,
-     * `redis://HOST` or `rediss://HOST`: in a SQLite file or a Redis database. Anything else is the
-     * path of a folder. Files are readable only by their user, not encrypted, and shared with other
-     * processes. Default: `"memory"`.
+     * `~/Library/Application Support`, on Windows in `%LOCALAPPDATA%`. `keychain`: there as well,
+     * encrypted with a key in the keychain of the system; if it cannot be reached, as `file`.
+     * `sqlite:PATH`, `redis://HOST` or `rediss://HOST`: in a SQLite file or a Redis database.
+     * Anything else is the path of a folder. Except with `keychain`, nothing is encrypted; files
+     * are readable only by their user, and shared with other processes. Default: `"memory"`.
      */
     public var store: String? = null
 
