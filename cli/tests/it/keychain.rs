@@ -1,4 +1,4 @@
-//! Logins with a key in the keychain of the system, and without one. The former needs GNOME
+//! Logins with a key in the keychain of the system, and without one. The former need GNOME
 //! Keyring, which `cargo xtask test --long` installs.
 
 use crate::{

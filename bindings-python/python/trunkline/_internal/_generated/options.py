@@ -527,9 +527,9 @@ class OAuth(TypedDict, total=False):
     """The client's secret. Default: none."""
 
     issuer: str | None
-    """The issuer of the only authorization server to log in at: the one that knows the
-    client, or that the assertion is for. No other issuer sees the id and secret, or the
-    assertion. Default: none.
+    """The issuer of the only authorization server to log in at: the one that knows the client,
+    or that the assertion is for. No other issuer sees the id and secret, or the assertion.
+    Default: none.
     """
 
     assume_pkce: bool | None
