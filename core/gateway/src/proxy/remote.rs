@@ -404,8 +404,9 @@ impl RemoteServer for Remote {
         let tool = tool.to_owned();
         let is_offered = self.options.tools.as_ref().is_none_or(|filter| filter.offers(&tool));
         Box::pin(async move {
-            // The call itself reports why the connection cannot be opened.
-            if !is_offered || remote.open().await.is_err() {
+            // The call itself reports why the connection cannot be opened. A modern server may be
+            // described later.
+            if !is_offered || remote.open().await.is_err() || remote.client.described().await.is_err() {
                 return NONE;
             }
             if remote.client.revision().era() == Era::Modern {
