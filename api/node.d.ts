@@ -1336,7 +1336,7 @@ class Requests {
     readonly core: NativePort;
     receiveProgress(ticket: number, body: string): void;
     receiveReply(ticket: number, ok: boolean, body: string): void;
-    reply(ticket: number, onProgress?: SendOptions["onProgress"]): Promise<unknown>;
+    reply(ticket: number, onProgress?: SendOptions["onProgress"], read?: (json: string) => unknown): Promise<unknown>;
     send(target: number, method: string, params: object | undefined, options: SendOptions & ClientRequestOptions & SenderOptions, scope?: CallScope): Promise<unknown>;
     start(target: number, method: string, params: object | undefined, options: SendOptions & ClientRequestOptions & SenderOptions, scope?: CallScope): StartedRequest;
 }
