@@ -77,7 +77,8 @@ pub(crate) fn install(workspace: &Workspace, package: &str) -> Result<()> {
     run_npm_ci(workspace, package)
 }
 
-fn run_npm_ci(workspace: &Workspace, package: &str) -> Result<()> {
+/// The same, for a caller that has a lock for the directory.
+pub(super) fn run_npm_ci(workspace: &Workspace, package: &str) -> Result<()> {
     let version = system::node()?;
     let folder = workspace.path(package);
     Stamp::new(workspace, &format!("npm-{}", package.replace('/', "-")))

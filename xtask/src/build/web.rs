@@ -1,10 +1,11 @@
 //! Builds the page of `trunkline inspect`, which the program has in it.
 
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 
-use crate::build::{BUILD_TIMEOUT, installing, node, system};
+use crate::build::{BUILD_TIMEOUT, node, system};
 use crate::process::must;
 use crate::stamp::Stamp;
 use crate::workspace::Workspace;
@@ -19,10 +20,12 @@ pub(crate) fn build(workspace: &Workspace) -> Result<()> {
     if system::node().is_err() {
         return Ok(());
     }
-    node::install(workspace, PACKAGE)?;
+    // A step of the tests builds it too. The lock is not that of all installations, because the
+    // crates wait for the page.
+    static BUILDING: Mutex<()> = Mutex::new(());
+    let _alone = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
+    node::run_npm_ci(workspace, PACKAGE)?;
     let package = workspace.path(PACKAGE);
-    // A step of the tests builds it too.
-    let _alone = installing();
     Stamp::new(workspace, "inspect-page")
         .on_files(SOURCES.map(|source| package.join(source)))?
         .unless_done(&package.join("dist/index.html.gz"), || build_to(workspace, Path::new("dist")))
