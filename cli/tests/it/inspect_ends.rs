@@ -112,7 +112,7 @@ fn a_login_is_a_question_and_its_steps_are_a_ladder() {
     assert!(ladder.iter().all(|step| step["pass"] == true), "{ladder:?}");
     let text = serde_json::to_string(&ladder).unwrap();
     assert!(!text.contains("token-1"), "{text}");
-    // Cancelled, it leaves the connection closed; the ladder begins anew.
+    // Cancelling the login leaves the connection closed, and the next one starts a new ladder.
     page.done("login", &json!({"era": "legacy"}));
     let round = tab.round();
     page.done("answer", &json!({"round": round["id"], "action": "cancel"}));

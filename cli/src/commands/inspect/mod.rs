@@ -40,8 +40,8 @@ const GOODBYE: Duration = Duration::from_millis(100);
 /// See and try a server on a page in the browser.
 ///
 /// The page shows its tools, resources and prompts in every revision that it speaks, calls them,
-/// answers its questions, and shows each message on the wire. It is served on this machine only, to
-/// whoever has its URL.
+/// answers its questions, and shows each message on the wire. It listens on this machine only, and
+/// only the printed URL opens it.
 #[derive(Args)]
 #[command(
     override_usage = "trunkline inspect [OPTIONS] [SERVER] [-- COMMAND...]",

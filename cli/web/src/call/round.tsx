@@ -25,7 +25,7 @@ export function RoundCard({ round }: { round: Round }) {
   useEffect(() => {
     const idle = document.activeElement === document.body || document.activeElement instanceof HTMLButtonElement;
     card.current?.scrollIntoView({ block: "nearest" });
-    // The person who has just called goes on with the answer; nobody's typing is interrupted.
+    // Focus the answer after a call, but never take the focus from a field that is being edited.
     if (idle) card.current?.querySelector<HTMLElement>("input, textarea, select, button")?.focus();
   }, []);
   const title = { form: "The server asks", url: "The server asks to open a page", sampling: "The server asks for a message of a model", login: "Log in" };

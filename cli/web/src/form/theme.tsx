@@ -299,7 +299,7 @@ export const templates: Partial<TemplatesType> = {
   },
 };
 
-/** Times are sent as they are typed: the browser's fields would write them anew. */
+/** A text field: the browser's date and time fields would reformat what is typed. */
 function Time(props: WidgetProps) {
   const { BaseInputTemplate } = props.registry.templates;
   return <BaseInputTemplate {...props} type="text" placeholder={EXAMPLES[props.schema.format ?? ""] ?? ""} />;

@@ -207,7 +207,7 @@ function Instructions({ connection }: { connection: Connection }) {
   );
 }
 
-/** The folders that a server is told when it asks for them. */
+/** The roots that a server gets when it requests them. */
 function Roots() {
   const roots = useKnown((state) => state.roots);
   const [uri, setUri] = useState("");
