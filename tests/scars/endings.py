@@ -234,6 +234,4 @@ async def redeployed(case: Case, language: Language) -> float:
 for one in cases("stdio", "http", "listen", "mounted"):
     play = redeployed if one["ends"] == ["redeploy"] else ending
     is_mounted, left_out = one["serves"] == "mounted", frameworks_without(one)
-    row(one["name"], bar(one), "s", languages(one), mounted=is_mounted, without=left_out)(
-        functools.partial(play, one)
-    )
+    row(one["name"], bar(one), "s", languages(one), mounted=is_mounted, without=left_out)(functools.partial(play, one))
