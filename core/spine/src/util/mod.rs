@@ -7,7 +7,7 @@ pub(crate) mod log_text;
 pub(crate) mod on_drop;
 pub(crate) mod printable;
 pub(crate) mod random;
-#[cfg(any(feature = "config-files", all(feature = "auth", feature = "server")))]
+#[cfg(any(feature = "auth", feature = "config-files"))]
 pub(crate) mod regular_file;
 pub(crate) mod sync;
 pub(crate) mod timestamp;
