@@ -1,8 +1,9 @@
 """The scars: troubles, each with a bar and the figure of each language.
 
-run.py [--long] [--packages] [--timed | --untimed] [--turn N] [--only WORD]... REPORT LANGUAGE
+run.py [--long] [--packages] [--alone | --beside] [--turn N] [--only WORD]... REPORT LANGUAGE
 SERVER... + CLIENT... -- LANGUAGE ... writes a report as JSON and prints a line for each figure; the
-exit status is 1 if one is above its bar. With a turn, rows with a time are measured in some of the
+exit status is 1 if one is above its bar. With --alone, only the rows that need the whole machine
+are measured, with --beside the others. With a turn, rows with a time are measured in some of the
 languages; with --packages, those that only the core takes part in are left out.
 """
 
@@ -30,7 +31,7 @@ from row import Row
 
 FIGURE_TIMEOUT = 600 if row.LONG_FORM else 120  # seconds
 ROWS_AT_ONCE = 2  # each starts a process per language
-ROWS_AT_A_TURN = 6  # each starts a process for two languages
+ROWS_AT_A_TURN = 6  # each starts a process for two languages, and waits
 
 
 async def figure(one: Row, language: Language, at_once: asyncio.Semaphore) -> dict[str, Any]:
@@ -61,13 +62,18 @@ def measure(languages: list[Language], turn: int | None) -> list[dict[str, Any]]
     def in_its_loop(one: Row) -> dict[str, Any]:
         return asyncio.run(measured_row(one, one.chosen(languages, turn)))
 
-    def is_alone(one: Row) -> bool:
-        return one.alone and not one.untimed
+    def at_once(rows: list[Row], threads: int) -> list[dict[str, Any]]:
+        with ThreadPoolExecutor(threads) as executor:
+            return list(executor.map(in_its_loop, rows))
 
-    is_full = turn is None or any(one.untimed for one in row.ROWS)
-    with ThreadPoolExecutor(ROWS_AT_ONCE if is_full else ROWS_AT_A_TURN) as threads:
-        report = list(threads.map(in_its_loop, [one for one in row.ROWS if not is_alone(one)]))
-    return report + [in_its_loop(one) for one in row.ROWS if is_alone(one)]
+    beside = [one for one in row.ROWS if not needs_machine(one)]
+    report = at_once([one for one in beside if one.untimed], ROWS_AT_ONCE)
+    report += at_once([one for one in beside if not one.untimed], ROWS_AT_ONCE if turn is None else ROWS_AT_A_TURN)
+    return report + at_once([one for one in row.ROWS if needs_machine(one)], 1)
+
+
+def needs_machine(one: Row) -> bool:
+    return one.alone and not one.untimed
 
 
 async def measured_row(one: Row, chosen: list[Language]) -> dict[str, Any]:
@@ -101,10 +107,10 @@ def main(words: list[str]) -> int:
     for option in (row.LONG, row.PACKAGES):
         if option in words:
             words.remove(option)
-    for option, is_untimed in (("--timed", False), ("--untimed", True)):
+    for option, are_alone in (("--alone", True), ("--beside", False)):
         if option in words:
             words.remove(option)
-            row.ROWS[:] = [one for one in row.ROWS if one.untimed == is_untimed]
+            row.ROWS[:] = [one for one in row.ROWS if needs_machine(one) == are_alone]
     turn: int | None = None
     if "--turn" in words:
         at = words.index("--turn")

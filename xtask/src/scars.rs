@@ -37,12 +37,12 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
     Ok(count.failed == 0)
 }
 
-/// Runs as a step of the test command: either the rows that measure time, or the others.
-pub(crate) fn check(workspace: &Workspace, selection: &Selection, are_timed: bool) -> Result<Count> {
+/// Runs as a step of the test command: either the rows that need the machine alone, or the others.
+pub(crate) fn check(workspace: &Workspace, selection: &Selection, are_alone: bool) -> Result<Count> {
     if !HAS_SCARS {
         return Ok(Count::one_passed("not measured: they need Linux".to_owned()));
     }
-    let (report, option) = if are_timed { (REPORT, "--timed") } else { ("scars-untimed.json", "--untimed") };
+    let (report, option) = if are_alone { ("scars-alone.json", "--alone") } else { (REPORT, "--beside") };
     let mut options = vec![option.to_owned()];
     if let Length::Short { turn } = selection.length() {
         options.extend(["--turn".to_owned(), turn.to_string()]);

@@ -175,9 +175,7 @@ pub(super) static SHARED: [Step; 27] = {
         Step::each(Beside, "conformance of clients", CONFORMANCE, |workspace, selection| {
             crate::conformance::passed_clients(workspace, selection, false)
         }),
-        Step::each(Beside, "untimed scars", SCARS, |workspace, selection| {
-            crate::scars::check(workspace, selection, false)
-        }),
+        Step::each(Beside, "scars", SCARS, |workspace, selection| crate::scars::check(workspace, selection, false)),
         Step::each(Beside, "conformance", CONFORMANCE, |workspace, selection| {
             let subjects = crate::conformance::Subject::alone(&selection.languages);
             crate::conformance::servers(workspace, &subjects, &[])
@@ -238,7 +236,7 @@ pub(super) static SHARED: [Step; 27] = {
         Step::each(Last, "conformance of clients that wait", CONFORMANCE, |workspace, selection| {
             crate::conformance::passed_clients(workspace, selection, true)
         }),
-        Step::each(Last, "scars", SCARS, |workspace, selection| crate::scars::check(workspace, selection, true)),
+        Step::each(Last, "scars alone", SCARS, |workspace, selection| crate::scars::check(workspace, selection, true)),
         Step::each(
             Last,
             WIRE,
