@@ -97,9 +97,15 @@ pub(crate) fn build_sources(workspace: &Workspace) -> Result<()> {
 }
 
 /// Runs Maven in the package.
+///
+/// Its JVM compiles with C1 only: the package takes 46 s of the processors then, 78 s otherwise.
+/// Kotlin's daemon, which does not get these options, would take 64 s, and keep 2.7 GB for hours.
 pub(crate) fn maven(workspace: &Workspace, goals: &[&str]) -> Command {
     let mut maven = workspace.command("mvn");
-    maven.current_dir(workspace.path(PACKAGE)).args(["--batch-mode", "--no-transfer-progress"]).args(goals);
+    let options = std::env::var("MAVEN_OPTS").unwrap_or_default();
+    maven.env("MAVEN_OPTS", format!("{options} -XX:+UseSerialGC -XX:TieredStopAtLevel=1"));
+    maven.current_dir(workspace.path(PACKAGE)).args(["--batch-mode", "--no-transfer-progress"]);
+    maven.arg("-Dkotlin.compiler.daemon=false").args(goals);
     maven
 }
 
