@@ -33,7 +33,7 @@ async def bystander(server: Endpoint) -> float:
     return slowest
 
 
-@row("1,000 clients with equal ids", 0, "answers of another client", untimed=True, of_core=True)
+@row("1,000 clients with equal ids", 0, "answers of another client", of_core=True)
 async def equal_ids(language: Language) -> float:
     async with endpoint(language) as server:
         at_once = asyncio.Semaphore(100)
@@ -46,7 +46,7 @@ async def equal_ids(language: Language) -> float:
         return sum(await asyncio.gather(*[one(number) for number in range(1000)]))
 
 
-@row("1,000 sessions with equal ids", 0, "answers of another client", untimed=True, of_core=True)
+@row("1,000 sessions with equal ids", 0, "answers of another client", of_core=True)
 async def equal_ids_in_sessions(language: Language) -> float:
     async with endpoint(language) as server:
         at_once = asyncio.Semaphore(100)
@@ -254,7 +254,7 @@ async def few_descriptors(language: Language) -> float:
                 await asyncio.sleep(0.05)
 
 
-@row("requests of other hosts and origins", 0, "that are let in", untimed=True, of_core=True)
+@row("requests of other hosts and origins", 0, "that are let in", of_core=True)
 async def foreign_names(language: Language) -> float:
     async with endpoint(language) as server:
         body = b'{"jsonrpc":"2.0","id":1,"method":"server/discover"}'
@@ -306,7 +306,7 @@ async def open_session(server: Endpoint) -> str:
         writer.close()
 
 
-@row("idle streams of sessions: memory of each", 24, "KiB", alone=True, untimed=True)
+@row("idle streams of sessions: memory of each", 24, "KiB", alone=True)
 async def idle_streams(language: Language) -> float:
     # 16 KiB for the two buffers of its connection: hyper's minimum.
     count = 800

@@ -24,7 +24,7 @@ async def end_of_input_beside_a_synchronous_tool(language: Language) -> float:
         return time.perf_counter() - start
 
 
-@row("stray prints on a stdio server", 0, "lines that are not messages", untimed=True)
+@row("stray prints on a stdio server", 0, "lines that are not messages")
 async def stray_prints(language: Language) -> float:
     async with pipe(language) as server:
         server.send(*[call(number, "stray", {}) for number in range(1, 11)])

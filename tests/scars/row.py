@@ -17,10 +17,8 @@ PACKAGES = "--packages"
 IS_OF_PACKAGES = PACKAGES in sys.argv
 
 LANGUAGES = ("rust", "python", "node", "c", "go", "kotlin", "java", "ruby", "swift")
-# In the short form, this many languages measure a row with a time.
+# In the short form, this many languages measure a row.
 LANGUAGES_PER_TURN = 2
-# Of these, the ones that measure what only the core does in the long form alone.
-NEWER = ("go", "kotlin", "java", "ruby", "swift")
 # The default machine of the tests has no toolchain of it.
 BY_NAME = "swift"
 # The web frameworks of each language.
@@ -53,18 +51,16 @@ class Row:
     # Languages with a web framework that it does not apply to.
     without: tuple[str, ...] = ()
     # Loads the processors, or compares times that other programs change: languages are measured one
-    # after another and, unless it is untimed, no other row runs meanwhile.
+    # after another, and no other row runs meanwhile.
     alone: bool = False
-    # Measures no time, so anything may run at the same time.
-    untimed: bool = False
     # Only the core takes part in it, whatever the language.
     of_core: bool = False
 
     def chosen(self, languages: list[Language], turn: int | None) -> list[Language]:
         """The languages to measure, and their frameworks; with a turn, only some of the languages.
 
-        Rows with a time are measured in two languages, which change with the turn. Which ones does
-        not depend on those that take part in this run, so that a run of few languages takes less.
+        The languages of a turn do not depend on those that take part in this run, so that a run of
+        few languages takes less.
         """
         chosen = [language for language in languages if language.name in self.names(turn)]
         if not self.mounted:
@@ -79,8 +75,6 @@ class Row:
         names = [name for name in self.languages if not self.mounted or FRAMEWORKS[name]]
         if turn is None:
             return names
-        if self.untimed:
-            return [name for name in names if not (self.of_core and name in NEWER)]
         turning = [name for name in names if name != BY_NAME]
         if len(turning) > LANGUAGES_PER_TURN:
             first = LANGUAGES_PER_TURN * turn + zlib.crc32(self.trouble.encode())
@@ -100,13 +94,12 @@ def row(
     mounted: bool = False,
     without: tuple[str, ...] = (),
     alone: bool = False,
-    untimed: bool = False,
     of_core: bool = False,
 ) -> Callable[[Measure], Measure]:
     """Adds a row; the function measures one language, and raises if the trouble did harm."""
 
     def add(measure: Measure) -> Measure:
-        ROWS.append(Row(trouble, bar, unit, measure, languages, mounted, without, alone, untimed, of_core))
+        ROWS.append(Row(trouble, bar, unit, measure, languages, mounted, without, alone, of_core))
         return measure
 
     return add

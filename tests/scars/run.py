@@ -3,8 +3,8 @@
 run.py [--long] [--packages] [--alone | --beside] [--turn N] [--only WORD]... REPORT LANGUAGE
 SERVER... + CLIENT... -- LANGUAGE ... writes a report as JSON and prints a line for each figure; the
 exit status is 1 if one is above its bar. With --alone, only the rows that need the whole machine
-are measured, with --beside the others. With a turn, rows with a time are measured in some of the
-languages; with --packages, those that only the core takes part in are left out.
+are measured, with --beside the others. With a turn, rows are measured in some of the languages;
+with --packages, those that only the core takes part in are left out.
 """
 
 import asyncio
@@ -66,14 +66,8 @@ def measure(languages: list[Language], turn: int | None) -> list[dict[str, Any]]
         with ThreadPoolExecutor(threads) as executor:
             return list(executor.map(in_its_loop, rows))
 
-    beside = [one for one in row.ROWS if not needs_machine(one)]
-    report = at_once([one for one in beside if one.untimed], ROWS_AT_ONCE)
-    report += at_once([one for one in beside if not one.untimed], ROWS_AT_ONCE if turn is None else ROWS_AT_A_TURN)
-    return report + at_once([one for one in row.ROWS if needs_machine(one)], 1)
-
-
-def needs_machine(one: Row) -> bool:
-    return one.alone and not one.untimed
+    beside = at_once([one for one in row.ROWS if not one.alone], ROWS_AT_ONCE if turn is None else ROWS_AT_A_TURN)
+    return beside + at_once([one for one in row.ROWS if one.alone], 1)
 
 
 async def measured_row(one: Row, chosen: list[Language]) -> dict[str, Any]:
@@ -97,8 +91,7 @@ def check_turns() -> None:
         at_turns = [set(one.names(turn)) for turn in range(len(names))]
         few = [few for few in at_turns if len(few) < min(row.LANGUAGES_PER_TURN, len(names))]
         missing = names.difference(*at_turns)
-        # Without a time, the long form measures the others.
-        assert not few and (one.untimed or not missing), f"{one.trouble}: too few {few}, never {missing}"
+        assert not few and not missing, f"{one.trouble}: too few {few}, never {missing}"
 
 
 def main(words: list[str]) -> int:
@@ -110,7 +103,7 @@ def main(words: list[str]) -> int:
     for option, are_alone in (("--alone", True), ("--beside", False)):
         if option in words:
             words.remove(option)
-            row.ROWS[:] = [one for one in row.ROWS if needs_machine(one) == are_alone]
+            row.ROWS[:] = [one for one in row.ROWS if one.alone == are_alone]
     turn: int | None = None
     if "--turn" in words:
         at = words.index("--turn")

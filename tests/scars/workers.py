@@ -158,7 +158,7 @@ def planned(result: Message) -> None:
     assert result["content"][0]["text"] == "4 go to Oslo", result
 
 
-@row("four workers with Redis, each request to a random one: wrong responses", 0, "answers", untimed=True, of_core=True)
+@row("four workers with Redis, each request to a random one: wrong responses", 0, "answers", of_core=True)
 async def workers_with_redis(language: Language) -> float:
     async with stores.redis() as redis, crew(language, redis.url, WORKERS) as workers:
         assert await every_feature(workers) > 0
@@ -169,7 +169,6 @@ async def workers_with_redis(language: Language) -> float:
     "two workers with Redis over TLS, each request to a random one: wrong responses",
     0,
     "answers",
-    untimed=True,
     of_core=True,
 )
 async def workers_with_tls(language: Language) -> float:
@@ -186,7 +185,6 @@ async def workers_with_tls(language: Language) -> float:
     "two workers with a SQLite file, each request to a random one: wrong responses",
     0,
     "answers",
-    untimed=True,
     of_core=True,
 )
 async def workers_with_sqlite(language: Language) -> float:
@@ -195,7 +193,7 @@ async def workers_with_sqlite(language: Language) -> float:
         return 0
 
 
-@row("a worker with an in-process store: wrong responses", 0, "answers", untimed=True)
+@row("a worker with an in-process store: wrong responses", 0, "answers")
 async def worker_with_memory(language: Language) -> float:
     async with crew(language, "memory:", 1) as workers:
         assert await every_feature(workers) > 0
@@ -301,7 +299,6 @@ async def lost_with_a_worker(workers: Crew) -> int:
     "a worker of four is killed under load: tasks, events and sessions that are lost",
     0,
     "of them",
-    untimed=True,
     of_core=True,
 )
 async def worker_killed(language: Language) -> float:
@@ -309,7 +306,7 @@ async def worker_killed(language: Language) -> float:
         return await lost_with_a_worker(workers)
 
 
-@row("a worker of two with a SQLite file is killed under load: what is lost", 0, "of it", untimed=True, of_core=True)
+@row("a worker of two with a SQLite file is killed under load: what is lost", 0, "of it", of_core=True)
 async def worker_killed_beside_sqlite(language: Language) -> float:
     async with stores.sqlite() as url, crew(language, url, 2) as workers:
         return await lost_with_a_worker(workers)
@@ -461,7 +458,7 @@ async def disk_full(language: Language) -> float:
         return slowest
 
 
-@row("URLs that name no store: programs that start", 0, "programs", untimed=True, of_core=True)
+@row("URLs that name no store: programs that start", 0, "programs", of_core=True)
 async def wrong_urls(language: Language) -> float:
     started = 0
     for url, part in [("mysql://user:secret@host/x", "redis://HOST:PORT"), ("sqlite:", "path of the file is missing")]:
