@@ -7,12 +7,12 @@ import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.Job
 import kotlinx.coroutines.SupervisorJob
+import kotlinx.coroutines.job
 import kotlinx.coroutines.launch
 import kotlinx.serialization.json.JsonElement
 import java.util.concurrent.ConcurrentHashMap
 import kotlin.coroutines.CoroutineContext
 import kotlin.coroutines.EmptyCoroutineContext
-import dev.trunkline.internal.Port as NativePort
 
 /** Calls a handler with the body of the call. */
 internal typealias Handler = suspend Context.(JsonElement) -> Answer
@@ -26,11 +26,21 @@ internal class Callable(
     /** The name of the tool; null for other features. */
     val tool: String? = null,
     val run: Handler,
-)
+) {
+    /** Whether the last call took less time than waking another thread does, and ended on the thread where it began. */
+    @Volatile
+    var isShort: Boolean = false
+}
 
 /** Shared by the calls of all features of a server. */
-internal class Owner(dispatcher: CoroutineDispatcher, val onError: ((Throwable, Context) -> Unit)?, val lifespan: Lifespan?) {
-    /** Calls must not start on the thread of the port. */
+internal class Owner(
+    dispatcher: CoroutineDispatcher,
+    val onError: ((Throwable, Context) -> Unit)?,
+    val lifespan: Lifespan?,
+    /** Starts a short handler on the thread that has received its call; null if the program has chosen the threads. */
+    val here: ((start: () -> Unit) -> Unit)? = { start: () -> Unit -> start() }.takeIf { dispatcher == Dispatchers.Default },
+) {
+    /** Calls must not start on the thread of the port, unless they are short. */
     val dispatcher = if (dispatcher == Dispatchers.Unconfined) callbacks else dispatcher
 }
 
@@ -42,25 +52,46 @@ internal class Calls(private val core: NativePort) {
 
     private class Running(val job: Job, val context: Context)
 
-    /** Runs the handler of a call with the elements of what caused it, and sends its answer. */
-    fun start(event: Event, callable: Callable?, cause: CoroutineContext) {
+    /**
+     * Runs the handler of a call with the elements of what caused it, and sends its answer. Returns what runs it, if that
+     * is allowed on this thread.
+     */
+    fun start(event: Event, callable: Callable?, cause: CoroutineContext, mayReturnHandler: () -> Boolean): (() -> Unit)? {
         val ticket = event.ticket
         if (callable == null) {
             core.fail(ticket, failure("tool", "the handler was removed before the call ran").toString())
-            return
+            return null
         }
         val context = Context(ticket, callable.owner)
         val traced = cause + (Port.telemetry?.ofCall(ticket) ?: EmptyCoroutineContext)
         val where = traced + (callable.owner?.dispatcher?.plus(context) ?: context)
+        val here = callable.owner?.here
+        if (here != null && callable.isShort && mayReturnHandler()) {
+            // Calls that arrive before this one is over run elsewhere.
+            callable.isShort = false
+            return { here { startHere(event, callable, context, where) } }
+        }
         // In the table before it starts, so that it cannot end before.
         val job = scope.launch(where, CoroutineStart.LAZY) { answer(event, callable, context) }
         running[ticket] = Running(job, context)
-        job.invokeOnCompletion {
-            running.remove(ticket)
-            // The dispatcher has not run it, for example because it is closed.
-            if (context.isOpen) runCatching { core.fail(ticket, failure("internal", "${callable.name} did not run: $it").toString()) }
-        }
+        job.invokeOnCompletion { ended(event, callable, context, it) }
         job.start()
+        return null
+    }
+
+    /** Runs a handler on this thread, up to its first wait. */
+    private fun startHere(event: Event, callable: Callable, context: Context, where: CoroutineContext) {
+        val job = scope.launch(where, CoroutineStart.UNDISPATCHED) {
+            running[event.ticket] = Running(coroutineContext.job, context)
+            answer(event, callable, context)
+        }
+        job.invokeOnCompletion { ended(event, callable, context, it) }
+    }
+
+    private fun ended(event: Event, callable: Callable, context: Context, cause: Throwable?) {
+        running.remove(event.ticket)
+        // The dispatcher has not run it, for example because it is closed.
+        if (context.isOpen) runCatching { core.fail(event.ticket, failure("internal", "${callable.name} did not run: $cause").toString()) }
     }
 
     /** Cancels the coroutine of a call. The core has already answered it. */
@@ -82,7 +113,7 @@ internal class Calls(private val core: NativePort) {
 
     private suspend fun answer(event: Event, callable: Callable, context: Context) {
         try {
-            val answer = callable.run(context, json.parseToJsonElement(event.body.decodeToString()))
+            val answer = timed(callable) { callable.run(context, json.parseToJsonElement(event.body.decodeToString())) }
             context.isOpen = false
             if (!native { core.complete(event.ticket, answer.shape, answer.body) }) answer.ifLate()
         } catch (thrown: Throwable) {
@@ -93,6 +124,15 @@ internal class Calls(private val core: NativePort) {
                 // Its message or data cannot be sent.
                 runCatching { core.fail(event.ticket, failure("internal", describe(error)).toString()) }
             }
+        }
+    }
+
+    private inline fun <T> timed(callable: Callable, run: () -> T): T {
+        val (thread, began) = Thread.currentThread() to System.nanoTime()
+        try {
+            return run()
+        } finally {
+            callable.isShort = Thread.currentThread() === thread && System.nanoTime() - began < SHORT_NS
         }
     }
 
@@ -108,5 +148,8 @@ internal class Calls(private val core: NativePort) {
         native { core.fail(ticket, failure.with("logged" to true.takeIf { hidden }).toString()) }
     }
 }
+
+/** About what it takes to wake another thread. */
+private const val SHORT_NS = 50_000
 
 private val NO_FRAMES = emptyArray<StackTraceElement>()

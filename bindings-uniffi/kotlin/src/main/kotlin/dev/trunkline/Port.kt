@@ -3,7 +3,7 @@ package dev.trunkline
 import com.sun.jna.Native
 import dev.trunkline.internal.Event
 import dev.trunkline.internal.IntegrityCheckingUniffiLib
-import dev.trunkline.internal.OptionNames
+import dev.trunkline.internal.PlainUniffiLib
 import dev.trunkline.internal.UniffiLib
 import dev.trunkline.internal.version
 import dev.trunkline.internal.writeStderr
@@ -18,7 +18,6 @@ import kotlin.concurrent.thread
 import kotlin.coroutines.ContinuationInterceptor
 import kotlin.coroutines.CoroutineContext
 import kotlin.coroutines.EmptyCoroutineContext
-import dev.trunkline.internal.Port as NativePort
 
 private val port = lazy { loaded(::ProcessPort) }
 
@@ -39,12 +38,11 @@ internal fun shutDownPort(): Boolean = synchronized(port) {
     true
 }
 
-/** A port, and the thread that drains its queue. `docs/bridge.md` describes the events. */
+/** A port, and the threads that drain its queue. `docs/bridge.md` describes the events. */
 internal class ProcessPort {
-    /** The functions of the core. There is no bell: the thread waits in `drain`. */
     val core: NativePort = version().let { found ->
         check(found == VERSION) { "the native library is version $found, and this package $VERSION" }
-        NativePort.withoutBell(OptionNames.CAMEL)
+        NativePort()
     }
     val requests = Requests(core)
     private val calls = Calls(core)
@@ -65,11 +63,12 @@ internal class ProcessPort {
     /** Held while a handle is created, until it is in its table: its first event may arrive before that. */
     private val creating = Any()
 
-    private val loop = thread(isDaemon = true, name = "trunkline") { receive() }
+    private val receivers = Receivers(core) { event, mayReturnHandler -> receive(event) { dispatch(it, mayReturnHandler) } }
 
     private val hook = thread(start = false, name = "trunkline-exit") { exit() }
 
     init {
+        receivers.start()
         // After the last one has ended, the process exits. While it does, no other can be added.
         runCatching { Runtime.getRuntime().addShutdownHook(hook) }
     }
@@ -113,25 +112,18 @@ internal class ProcessPort {
 
     fun describe(target: ULong): JsonObject = json.parseToJsonElement(native { core.describe(target) }) as JsonObject
 
-    private fun receive() {
-        while (true) {
-            for (event in drained()) {
-                if (event.kind == EventKind.STOPPED) return
-                receive(event)
-            }
-        }
-    }
-
     /** Handles an event. If that fails, so does what waits for it, and later events are not lost. */
-    internal fun receive(event: Event, dispatch: (Event) -> Unit = ::dispatch) {
-        try {
-            dispatch(event)
-        } catch (error: Throwable) {
-            callBack("an event") {
-                logError("an event failed", error)
-                failed(event, InternalException("an event of the library failed: $error", cause = error))
-            }
+    internal fun receive(event: Event, dispatch: (Event) -> (() -> Unit)?): (() -> Unit)? =
+        guarded(event) { dispatch(event) }?.let { handler -> { guarded(event, handler) } }
+
+    private fun <T> guarded(event: Event, work: () -> T): T? = try {
+        work()
+    } catch (error: Throwable) {
+        callBack("an event") {
+            logError("an event failed", error)
+            failed(event, InternalException("an event of the library failed: $error", cause = error))
         }
+        null
     }
 
     private fun failed(event: Event, error: InternalException) {
@@ -143,19 +135,15 @@ internal class ProcessPort {
         }
     }
 
-    private fun drained(): List<Event> = try {
-        core.drain(BATCH_SIZE, POLL_TIMEOUT_MS)
-    } catch (error: Throwable) {
-        // Such as OutOfMemoryError. Other callers of the process still wait for later events.
-        logError("events were lost", error)
-        Thread.sleep(RETRY_DELAY_MS)
-        emptyList()
+    /** Handles an event. Returns a handler to run on this thread, if that is allowed. */
+    private fun dispatch(event: Event, mayReturnHandler: () -> Boolean): (() -> Unit)? {
+        if (event.kind == EventKind.CALL) return calls.start(event, callable(event), cause(event), mayReturnHandler)
+        dispatch(event)
+        return null
     }
 
     private fun dispatch(event: Event) {
         when (event.kind) {
-            EventKind.CALL -> calls.start(event, callable(event), cause(event))
-
             EventKind.CANCEL -> calls.cancel(event.ticket, text(event))
 
             EventKind.REPLY -> requests.receiveReply(event)
@@ -203,7 +191,7 @@ internal class ProcessPort {
     private fun text(event: Event): String = event.body.decodeToString()
 
     /**
-     * Closes the port at the exit of the process, and waits until the thread has received the last event. Shutdown
+     * Closes the port at the exit of the process, and waits until the last event was received. Shutdown
      * hooks run concurrently: those of web servers, frameworks and the program may not have begun to close yet, so the
      * calls in flight drain here as well.
      */
@@ -216,7 +204,7 @@ internal class ProcessPort {
                 Responding.awaitEnd(EXIT_TIMEOUT_MS)
             }
             core.close(NONE, 0u)
-            loop.join(EXIT_TIMEOUT_MS)
+            receivers.join(EXIT_TIMEOUT_MS)
         } catch (error: Exception) {
             writeStderr("trunkline could not be closed: $error\n")
         }
@@ -228,10 +216,11 @@ internal class ProcessPort {
         runCatching { Runtime.getRuntime().removeShutdownHook(hook) }
         telemetry?.close()
         core.close(NONE, 0u)
-        loop.join(EXIT_TIMEOUT_MS)
+        receivers.join(EXIT_TIMEOUT_MS)
         core.destroy()
         // JNA refers to the methods that it has registered.
-        listOf(IntegrityCheckingUniffiLib::class.java, UniffiLib::class.java).filter(Native::registered).forEach(Native::unregister)
+        listOf(IntegrityCheckingUniffiLib::class.java, UniffiLib::class.java, PlainUniffiLib::class.java)
+            .filter(Native::registered).forEach(Native::unregister)
     }
 
     /** The JVM ignores further signals while it exits. */
@@ -243,10 +232,6 @@ internal class ProcessPort {
     }
 
     private companion object {
-        const val BATCH_SIZE = 512u
-        const val POLL_TIMEOUT_MS = 3_600_000u
-        const val RETRY_DELAY_MS = 100L
-
         /** The exit of the process, or of the library, waits for the port to close. */
         const val EXIT_TIMEOUT_MS = 2000L
 

@@ -16,7 +16,6 @@ import java.util.concurrent.ConcurrentHashMap
 import kotlin.coroutines.CoroutineContext
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
-import dev.trunkline.internal.Port as NativePort
 
 /** Sends requests to the server of a client, or to the client of a call. */
 internal fun interface Requester {

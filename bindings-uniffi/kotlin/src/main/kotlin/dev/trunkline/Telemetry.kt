@@ -18,7 +18,6 @@ import kotlinx.serialization.json.long
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.TimeUnit
 import kotlin.coroutines.CoroutineContext
-import dev.trunkline.internal.Port as NativePort
 import io.opentelemetry.context.Context as TraceContext
 
 /** Spans and metrics of OpenTelemetry from the records of the core. Loaded only if the API is on the class path. */

@@ -5,15 +5,22 @@ import kotlinx.coroutines.CoroutineDispatcher
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.Runnable
 import kotlinx.coroutines.asCoroutineDispatcher
+import kotlinx.coroutines.async
+import kotlinx.coroutines.awaitCancellation
+import kotlinx.coroutines.channels.Channel
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withTimeout
+import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.CountDownLatch
 import java.util.concurrent.Executors
+import java.util.concurrent.Semaphore
+import java.util.concurrent.atomic.AtomicReference
 import kotlin.coroutines.CoroutineContext
 import kotlin.test.Test
 import kotlin.test.assertEquals
+import kotlin.test.assertFalse
 import kotlin.test.assertTrue
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
@@ -106,4 +113,57 @@ class BlockedTest {
         }
         server.close()
     }
+
+    /** A handler that was short runs on the thread that receives its calls. If it is not short, another thread receives. */
+    @Test
+    fun `a short handler that blocks or waits holds up nothing`() = runBlocking {
+        val kind = AtomicReference("")
+        val threads = Channel<String>(Channel.UNLIMITED)
+        val (began, released) = Semaphore(0) to Semaphore(0)
+        val server =
+            server("test", "1.0") {
+                tool("once") {
+                    threads.trySend(nameOfThread())
+                    val given = kind.getAndSet("")
+                    if (given.isNotEmpty()) began.release()
+                    if (given == "blocks") released.acquire()
+                    if (given == "waits") awaitCancellation()
+                    if (given == "interrupts") Thread.currentThread().interrupt()
+                    if (given == "fails") throw StackOverflowError("as thrown by the handler")
+                    given
+                }
+            }
+        Client.connect(server).use { client ->
+            for (one in listOf("blocks", "waits", "interrupts", "fails", "blocks")) {
+                withTimeout(20.seconds) {
+                    do client.callTool("once") while (threads.receive() != "trunkline")
+                }
+                kind.set(one)
+                val call = async { runCatching { client.callTool("once") } }
+                withTimeout(20.seconds) {
+                    while (!began.tryAcquire()) delay(1.milliseconds)
+                    repeat(3) { assertFalse(client.callTool("once").isError) }
+                }
+                if (one == "waits") call.cancel()
+                if (one == "blocks") released.release()
+                if (one != "waits") assertEquals(one == "fails", withTimeout(20.seconds) { call.await() }.getOrThrow().isError)
+                while (threads.tryReceive().isSuccess) continue
+            }
+        }
+        server.close()
+    }
+
+    @Test
+    fun `a dispatcher of the program runs short handlers as well`() = runBlocking {
+        val names = ConcurrentHashMap.newKeySet<String>()
+        val own = Executors.newSingleThreadExecutor { Thread(it, "own") }.asCoroutineDispatcher()
+        val server = server("test", "1.0", dispatcher = own) { tool("once") { names.add(nameOfThread()) } }
+        Client.connect(server).use { client -> repeat(200) { client.callTool("once") } }
+        server.close()
+        own.close()
+        assertEquals(setOf("own"), names.toSet())
+    }
+
+    /** The debug mode of coroutines adds theirs. */
+    private fun nameOfThread() = Thread.currentThread().name.substringBefore(" @")
 }

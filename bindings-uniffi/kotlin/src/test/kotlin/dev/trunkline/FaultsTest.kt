@@ -21,7 +21,7 @@ import kotlin.time.Duration.Companion.seconds
 class FaultsTest {
     private fun event(kind: UByte, ticket: ULong) = Event(kind, ticket, NONE, true, "", ByteArray(0), NONE, NONE)
 
-    private val broken: (Event) -> Unit = { throw NoSuchMethodError("a method of another version") }
+    private val broken: (Event) -> Nothing = { throw NoSuchMethodError("a method of another version") }
 
     @Test
     fun `a reply that cannot be handled fails its request`() = runBlocking {

@@ -20,8 +20,9 @@ public abstract class ExecutorSettings<O> extends Options<O> {
   ExecutorSettings() {}
 
   /**
-   * Runs handlers. Default: virtual threads, or before Java 21 as many threads as there are calls.
-   * Close the server or client before {@code shutdownNow}: what that drops is never answered.
+   * Runs handlers. Default: virtual threads, or before Java 21 as many threads as there are calls,
+   * and the thread that receives calls for a handler that was short the last time. Close the server
+   * or client before {@code shutdownNow}: what that drops is never answered.
    */
   public O executor(@Nullable Executor executor) {
     this.executor = executor == null ? DEFAULT : Jvm.apart(executor);

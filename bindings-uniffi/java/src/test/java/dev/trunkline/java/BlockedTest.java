@@ -8,10 +8,14 @@ import dev.trunkline.java.model.LoggingLevel;
 import dev.trunkline.java.model.RevisionChoice;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -33,6 +37,11 @@ class BlockedTest {
     } catch (InterruptedException interrupt) {
       Thread.currentThread().interrupt();
     }
+  }
+
+  /** The debug mode of coroutines adds theirs. */
+  private static String nameOf(Thread thread) {
+    return thread.getName().replaceFirst(" @.*", "");
   }
 
   private static Server server() {
@@ -149,6 +158,68 @@ class BlockedTest {
         assertEquals("done", call.get(10, TimeUnit.SECONDS));
       }
     }
+  }
+
+  /**
+   * A handler that was short runs on the thread that receives its calls, with the class loader of
+   * the program. If it blocks, another thread receives.
+   */
+  @Test
+  void shortHandlers() throws Exception {
+    var isBlocking = new AtomicBoolean();
+    var thread = new AtomicReference<Thread>();
+    var loaders = ConcurrentHashMap.<ClassLoader>newKeySet();
+    try (var server = new Server("test", "1.0")) {
+      server.tool(
+          "once",
+          "",
+          (context, given) -> {
+            thread.set(Thread.currentThread());
+            loaders.add(Thread.currentThread().getContextClassLoader());
+            if (isBlocking.getAndSet(false)) {
+              released.await();
+            }
+            return "done";
+          });
+      try (var client = Client.connect(Target.server(server))) {
+        do {
+          client.callTool("once");
+        } while (!nameOf(thread.get()).equals("trunkline"));
+        isBlocking.set(true);
+        var cancelled = client.callToolAsync("once", null, options -> {});
+        while (isBlocking.get()) {
+          Thread.sleep(1);
+        }
+        assertEquals("done", client.callTool("once").text());
+        var blocked = thread.get();
+        cancelled.cancel(true);
+        // The interrupt ends the wait, and no later call.
+        do {
+          assertEquals("done", client.callTool("once").text());
+        } while (blocked.isInterrupted() || !nameOf(thread.get()).equals("trunkline"));
+      }
+    }
+    assertEquals(Set.of(Thread.currentThread().getContextClassLoader()), loaders);
+  }
+
+  @Test
+  void shortHandlersOnAnExecutorOfTheProgram() {
+    var names = ConcurrentHashMap.<String>newKeySet();
+    var executor = Executors.newSingleThreadExecutor(task -> new Thread(task, "own"));
+    try (var server = new Server("test", "1", options -> options.executor(executor))) {
+      server.tool(
+          "once",
+          "",
+          (context, given) -> String.valueOf(names.add(nameOf(Thread.currentThread()))));
+      try (var client = Client.connect(Target.server(server))) {
+        for (var number = 0; number < 200; number++) {
+          client.callTool("once");
+        }
+      }
+    } finally {
+      executor.shutdownNow();
+    }
+    assertEquals(Set.of("own"), names);
   }
 
   @Test

@@ -98,10 +98,7 @@ internal class Jvm(private val errorOf: Function<Map<String, Any?>, RuntimeExcep
 
         /** Gives tasks to an executor on another thread than that of the port, because it may run them at once. */
         @JvmStatic
-        public fun apart(executor: Executor): Executor {
-            val threads = Threads(executor)
-            return Executor { task -> callbacks.dispatch(EmptyCoroutineContext) { threads.dispatch(EmptyCoroutineContext, task) } }
-        }
+        public fun apart(executor: Executor): Executor = Apart(Threads(executor))
 
         /** Makes the values of a thread-local follow requests to the threads of their handlers. */
         @JvmStatic
@@ -150,13 +147,22 @@ internal class JvmAnswer(shape: Byte, value: Any?) {
     internal val answer = Answer(shape.toUByte(), if (shape == Shape.TEXT.toByte()) value as String else jsonOf(value).toString())
 }
 
+private class Apart(private val threads: Threads) : Executor {
+    override fun execute(task: java.lang.Runnable) {
+        callbacks.dispatch(EmptyCoroutineContext) { threads.dispatch(EmptyCoroutineContext, task) }
+    }
+}
+
 /** The threads of handlers. If the executor fails, a task runs on a thread of the library. */
 internal class Threads(private val executor: Executor) : CoroutineDispatcher() {
+    /** Runs a task on this thread; null if the program has chosen the threads. */
+    val here: ((() -> Unit) -> Unit)? = this::enter.takeIf { executor !is Apart }
+
     /** The program's class loader. A virtual thread would inherit that of the library's thread. */
     private val loader: ClassLoader? = Thread.currentThread().contextClassLoader
 
     override fun dispatch(context: CoroutineContext, block: Runnable) {
-        val task = Runnable { run(block) }
+        val task = Runnable { enter(block::run) }
         try {
             executor.execute(task)
         } catch (error: Throwable) {
@@ -165,12 +171,12 @@ internal class Threads(private val executor: Executor) : CoroutineDispatcher() {
         }
     }
 
-    private fun run(block: Runnable) {
+    private fun enter(block: () -> Unit) {
         val thread = Thread.currentThread()
         val before = thread.contextClassLoader
         thread.contextClassLoader = loader
         try {
-            block.run()
+            block()
         } finally {
             thread.contextClassLoader = before
         }

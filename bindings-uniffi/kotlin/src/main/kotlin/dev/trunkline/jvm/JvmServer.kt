@@ -45,7 +45,7 @@ internal class JvmServer(
         val threads = Threads(executor)
         val open = lifespan?.let { suspend { threads.opened(it) } }
         val report = onError?.let { { error: Throwable, context: Context -> it.accept(error, JvmCall(jvm, context)) } }
-        val owner = Owner(threads, report, open?.let(::Lifespan))
+        val owner = Owner(threads, report, open?.let(::Lifespan), threads.here)
         Server(decoded(objectFrom(info)), instructions, decoded(objectFrom(options)), owner, threads.running(store))
     }
 
