@@ -7,6 +7,7 @@ import kotlinx.coroutines.CoroutineStart
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.Job
 import kotlinx.coroutines.SupervisorJob
+import kotlinx.coroutines.ensureActive
 import kotlinx.coroutines.job
 import kotlinx.coroutines.launch
 import kotlinx.serialization.json.JsonElement
@@ -50,7 +51,23 @@ internal class Calls(private val core: NativePort) {
     private val scope = CoroutineScope(SupervisorJob() + Dispatchers.Default)
     private val running = ConcurrentHashMap<ULong, Running>()
 
-    private class Running(val job: Job, val context: Context)
+    private class Running(val context: Context) {
+        @Volatile
+        private var job: Job? = null
+
+        @Volatile
+        private var cancellation: CallCancelled? = null
+
+        /** Passes on a cancellation that may have arrived before. */
+        fun begin(started: Job) {
+            job = started
+            cancellation?.let(started::cancel)
+        }
+
+        fun cancel(reason: String) {
+            cancellation = CallCancelled(reason).also { job?.cancel(it) }
+        }
+    }
 
     /**
      * Runs the handler of a call with the elements of what caused it, and sends its answer. Returns what runs it, if that
@@ -65,27 +82,29 @@ internal class Calls(private val core: NativePort) {
         val context = Context(ticket, callable.owner)
         val traced = cause + (Port.telemetry?.ofCall(ticket) ?: EmptyCoroutineContext)
         val where = traced + (callable.owner?.dispatcher?.plus(context) ?: context)
+        // In the table before it starts, so that it cannot end or be cancelled before.
+        val call = Running(context).also { running[ticket] = it }
         val here = callable.owner?.here
         if (here != null && callable.isShort && mayReturnHandler()) {
             // Calls that arrive before this one is over run elsewhere.
             callable.isShort = false
-            return { here { startHere(event, callable, context, where) } }
+            return { here { launch(CoroutineStart.UNDISPATCHED, where, event, callable, call) } }
         }
-        // In the table before it starts, so that it cannot end before.
-        val job = scope.launch(where, CoroutineStart.LAZY) { answer(event, callable, context) }
-        running[ticket] = Running(job, context)
-        job.invokeOnCompletion { ended(event, callable, context, it) }
-        job.start()
+        launch(CoroutineStart.LAZY, where, event, callable, call).start()
         return null
     }
 
-    /** Runs a handler on this thread, up to its first wait. */
-    private fun startHere(event: Event, callable: Callable, context: Context, where: CoroutineContext) {
-        val job = scope.launch(where, CoroutineStart.UNDISPATCHED) {
-            running[event.ticket] = Running(coroutineContext.job, context)
-            answer(event, callable, context)
+    private fun launch(start: CoroutineStart, where: CoroutineContext, event: Event, callable: Callable, call: Running): Job {
+        val job = scope.launch(where, start) {
+            // On this thread, it ends before `launch` returns.
+            call.begin(coroutineContext.job)
+            ensureActive()
+            answer(event, callable, call.context)
         }
-        job.invokeOnCompletion { ended(event, callable, context, it) }
+        // On another one, it does not start if it was cancelled.
+        call.begin(job)
+        job.invokeOnCompletion { ended(event, callable, call.context, it) }
+        return job
     }
 
     private fun ended(event: Event, callable: Callable, context: Context, cause: Throwable?) {
@@ -96,7 +115,7 @@ internal class Calls(private val core: NativePort) {
 
     /** Cancels the coroutine of a call. The core has already answered it. */
     fun cancel(ticket: ULong, reason: String) {
-        running[ticket]?.job?.cancel(CallCancelled(reason))
+        running[ticket]?.cancel(reason)
     }
 
     /** Returns whether a handler is in [System.exit], which waits for the shutdown hooks. */

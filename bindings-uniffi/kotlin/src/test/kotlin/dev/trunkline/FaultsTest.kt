@@ -3,6 +3,7 @@ package dev.trunkline
 import dev.trunkline.internal.Event
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineDispatcher
+import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.Runnable
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitCancellation
@@ -14,7 +15,9 @@ import kotlin.test.Test
 import kotlin.test.assertContains
 import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
+import kotlin.test.assertFalse
 import kotlin.test.assertIs
+import kotlin.test.assertNotNull
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 
@@ -60,6 +63,18 @@ class FaultsTest {
             assertFailsWith<InternalException> { exchange.response() }
             server.close(0.seconds)
         }
+    }
+
+    @Test
+    fun `a call that is cancelled before its thread runs the handler`() {
+        var hasRun = false
+        val callable = Callable("a tool", Owner(Dispatchers.Default, null, null)) { answerOf("late").also { hasRun = true } }
+        callable.isShort = true
+        val (calls, ticket) = Calls(Port.core) to ULong.MAX_VALUE
+        val run = assertNotNull(calls.start(event(EventKind.CALL, ticket), callable, EmptyCoroutineContext) { true })
+        calls.cancel(ticket, "as its client wanted")
+        run()
+        assertFalse(hasRun)
     }
 
     @Test
