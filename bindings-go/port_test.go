@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 )
@@ -132,6 +133,7 @@ func TestAShortHandlerThatBlocksHoldsUpNothing(t *testing.T) {
 	began, released := make(chan struct{}), make(chan struct{})
 	type choice struct {
 		Kind string `json:"kind,omitempty"`
+		Text string `json:"text,omitempty"`
 	}
 	Must(AddTool(server, Tool{Name: "once"}, func(ctx context.Context, _ *Call, given choice) (string, error) {
 		switch given.Kind {
@@ -159,14 +161,14 @@ func TestAShortHandlerThatBlocksHoldsUpNothing(t *testing.T) {
 		one, end := context.WithCancel(ctx)
 		defer end()
 		go func() {
-			_, err := client.CallTool(one, "once", choice{kind})
+			_, err := client.CallTool(one, "once", choice{Kind: kind})
 			ended <- err
 		}()
 		if kind != "exits" {
 			<-began
 		}
-		for range 3 {
-			Must(CallTool[string](ctx, client, "once", choice{}))
+		for _, length := range []int{0, 100_000, 0} {
+			Must(CallTool[string](ctx, client, "once", choice{Text: strings.Repeat("a", length)}))
 		}
 		switch kind {
 		case "blocks":
