@@ -309,6 +309,24 @@ func TestMembersOfResultsInAnotherCaseAreRefused(t *testing.T) {
 	}
 }
 
+func TestMiddlewareKeepsIntegersOfResults(t *testing.T) {
+	server := newServer(t)
+	const content = `{"huge":18446744073709551617,"least":-9223372036854775809}`
+	open := json.RawMessage(`{"type":"object"}`)
+	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "huge", InputSchema: open, OutputSchema: open}, func(_ context.Context, _ *trunkline.Call, given json.RawMessage) (json.RawMessage, error) {
+		return given, nil
+	}))
+	trunkline.Must(server.Use(func(ctx context.Context, call *trunkline.Call, _ string, params json.RawMessage) (json.RawMessage, error) {
+		return call.Next(ctx, params)
+	}, "tools/call"))
+	client, err := trunkline.ConnectMemory(t.Context(), server)
+	connected(t, client, err)
+	result, err := client.CallTool(t.Context(), "huge", json.RawMessage(content))
+	if err != nil || string(result.StructuredContent) != content {
+		t.Errorf("%+v, %v", result, err)
+	}
+}
+
 // The policy of docs/snippets/middleware.go.
 func TestAPolicyJudgesWhatRuns(t *testing.T) {
 	server := newServer(t)

@@ -199,6 +199,29 @@ def test_what_is_no_json_reaches_no_handler(served: tuple[Readers, TestClient], 
     assert readers.seen == []
 
 
+@pytest.mark.parametrize("marks", [False, True])
+def test_middleware_keeps_integers_of_results(marks: bool) -> None:
+    content = {"huge": 18446744073709551617, "least": -9223372036854775809}
+    server = Server("readers", version="1")
+
+    @server.middleware("tools/call")
+    async def passes(request: Request, next: Next, _: Context) -> Any:
+        result = await next(request.params)
+        return {**result, "_meta": {"example.com/marked": True}} if marks else result
+
+    @server.tool
+    def huge(**arguments: Any) -> dict[str, Any]:
+        return arguments
+
+    async def call() -> None:
+        async with Client(server) as client:
+            result = await client.call_tool("huge", content)
+            assert result.structured_content == content
+            assert bool(result.meta and result.meta.get("example.com/marked")) is marks
+
+    run(call())
+
+
 def scripted(content: str) -> Scripted:
     """A server with one tool, whose structured content is a text."""
     tool = {"name": "pay", "inputSchema": {"type": "object"}, "outputSchema": SCHEMA}

@@ -371,6 +371,11 @@ static void tells_tag(trunkline_call *call, void *user_data) {
   trunkline_text_free(tag);
 }
 
+static void huge(trunkline_call *call, void *user_data) {
+  (void)user_data;
+  OK(trunkline_call_return_result(call, S("{\"content\":[],\"structuredContent\":{\"huge\":18446744073709551617}}"), &error));
+}
+
 static void middleware(void) {
   trunkline_server *server = new_server();
   trunkline_client *client;
@@ -404,6 +409,17 @@ static void middleware(void) {
   add(server, S(PLAIN("tag")), tells_tag, NULL);
   OK(trunkline_client_call_tool(client, S("tagged"), NOTHING, NULL, &result, &error));
   check_text(result, "/content/0/text", "<7>");
+  trunkline_text_free(result);
+  result = NULL;
+  trunkline_client_free(client);
+  trunkline_server_free(server);
+  /* Integers beyond 64 bits. */
+  server = new_server();
+  OK(trunkline_server_add_middleware(server, S("[\"tools/call\"]"), inner, NULL, NULL, &error));
+  add(server, S(PLAIN("huge")), huge, NULL);
+  client = in_memory(server);
+  OK(trunkline_client_call_tool(client, S("huge"), NOTHING, NULL, &result, &error));
+  CHECK(contains(trunkline_text_str(result), "{\"huge\":18446744073709551617}"));
   trunkline_text_free(result);
   trunkline_client_free(client);
   trunkline_server_free(server);

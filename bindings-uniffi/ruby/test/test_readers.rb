@@ -179,6 +179,21 @@ class TestReaders < TrunklineTest
     $VERBOSE = verbose
   end
 
+  def test_middleware_keeps_integers_of_results
+    content = { "huge" => 18_446_744_073_709_551_617, "least" => -9_223_372_036_854_775_809 }
+    [false, true].each do |marks|
+      client = connected do |server|
+        server.middleware("tools/call") do |request|
+          request.proceed(request.params).tap { |result| result["_meta"] = { "example.com/marked" => true } if marks }
+        end
+        server.tool("huge", input: { "type" => "object" }, output: { "type" => "object" }) { |**given| given }
+      end
+      result = client.call_tool("huge", content)
+      assert_equal content, result.structured_content
+      assert_equal marks, result.meta&.key?("example.com/marked") || false
+    end
+  end
+
   def test_clients_see_the_content_that_was_validated
     client, transport = scripted({ "tools/list" => JSON.generate({ tools: [{ name: "pay", inputSchema: { type: "object" }, outputSchema: SCHEMA }] }) })
     client.list_tools

@@ -10,6 +10,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.trunkline.java.model.CallToolResult;
 import dev.trunkline.java.model.RevisionChoice;
 import java.math.BigDecimal;
+import java.math.BigInteger;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -27,6 +28,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /** Reads messages of peers as all languages do: the tables of {@code tests}. */
@@ -110,6 +112,23 @@ class ReadersTest {
   private static String see(Object given) {
     SEEN.add(Mapper.write(given));
     return "";
+  }
+
+  @Test
+  void middlewareKeepsIntegersOfResults() {
+    var content =
+        Map.<String, Object>of(
+            "huge", new BigInteger("18446744073709551617"),
+            "least", new BigInteger("-9223372036854775809"));
+    try (var server = new Server("readers", "1.0")) {
+      Map<String, Object> open = Map.of("type", "object");
+      server.tool(
+          "huge", "", open, options -> options.outputSchema(open), (context, given) -> given);
+      server.middleware((context, request) -> request.next(request.params()), "tools/call");
+      try (var client = Client.connect(Target.server(server))) {
+        assertEquals(content, client.callTool("huge", content).structuredContent());
+      }
+    }
   }
 
   @TestFactory
