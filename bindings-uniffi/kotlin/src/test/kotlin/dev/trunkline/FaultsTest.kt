@@ -9,6 +9,9 @@ import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.runBlocking
 import kotlinx.coroutines.withTimeout
+import java.io.File
+import java.io.RandomAccessFile
+import java.nio.file.Files
 import kotlin.coroutines.CoroutineContext
 import kotlin.coroutines.EmptyCoroutineContext
 import kotlin.test.Test
@@ -120,6 +123,23 @@ class FaultsTest {
                 assertContains(line, expected)
             }
         }
+    }
+
+    @Test
+    fun `a library that was cut short ends no process`() {
+        val name = System.mapLibraryName("trunkline_uniffi")
+        if (!name.endsWith(".so")) return
+        val folder = Files.createTempDirectory("trunkline").toFile()
+        val folders = System.getProperty("jna.library.path").orEmpty().split(File.pathSeparator)
+        val file = folders.map { File(it, name) }.first { it.exists() }.copyTo(File(folder, name))
+        for (length in listOf(file.length() - 1, 1L shl 20, 64)) {
+            RandomAccessFile(file, "rw").use { it.setLength(length) }
+            val output = outputOf(Unloadable::class.java, listOf("-Djna.library.path=$folder"))
+            val lines = output.lines().filter { it.startsWith("dev.trunkline.LibraryLoadException") }
+            assertEquals(4, lines.size, output)
+            for (line in lines) assertContains(line, "is incomplete ($length of at least")
+        }
+        folder.deleteRecursively()
     }
 
     @Test
