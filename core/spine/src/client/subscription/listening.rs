@@ -63,7 +63,8 @@ impl ClientInner {
             race::within(&*self.runtime, within, stream.acknowledged.kept()).await.unwrap_or_else(|| {
                 Err(ClientError::Timeout(format!("The server did not acknowledge {method} within {within:?}")))
             });
-        let honoured = acknowledged.and_then(|honoured| compared(&entry.filter, honoured));
+        let is_declared = self.description().is_some_and(|server| server.declared().is_some());
+        let honoured = acknowledged.and_then(|honoured| compared(&entry.filter, honoured, is_declared));
         honoured.inspect_err(|_| client.cancel(&call, "the subscription was not accepted as requested"))
     }
 
@@ -243,7 +244,11 @@ fn honoured(params: Option<&RawJson>) -> Result<SubscriptionFilter, ClientError>
 }
 
 /// SUB-04: the honored part of a filter.
-fn compared(wanted: &SubscriptionFilter, honoured: SubscriptionFilter) -> Result<SubscriptionFilter, ClientError> {
+fn compared(
+    wanted: &SubscriptionFilter,
+    honoured: SubscriptionFilter,
+    is_declared: bool,
+) -> Result<SubscriptionFilter, ClientError> {
     let both = |one: &[String], other: &[String]| -> Option<Vec<String>> {
         let common: Vec<_> = one.iter().filter(|item| other.contains(item)).cloned().collect();
         (!common.is_empty()).then_some(common)
@@ -257,8 +262,35 @@ fn compared(wanted: &SubscriptionFilter, honoured: SubscriptionFilter) -> Result
     if kept.is_empty() {
         return Err(ClientError::Invalid("subscribe: the server accepted no part of the filter".into()));
     }
-    if kept != *wanted {
+    // Until it is known what the server announces, changes of all lists are requested.
+    let is_surprising = is_declared || kept.resources != wanted.resources || kept.tasks != wanted.tasks;
+    if kept != *wanted && is_surprising {
         tracing::warn!(target: "trunkline::client::subscription", "the server accepted only part of a subscription");
     }
     Ok(kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::kept_log::KeptLog;
+
+    #[test]
+    fn sub_04_a_list_that_was_not_announced_is_no_surprise() {
+        let lists = SubscriptionFilter::default().with_tools(true).with_prompts(true).with_resource_list(true);
+        let of_tools = SubscriptionFilter::default().with_tools(true);
+        let (both, one) = (SubscriptionFilter::from(["a:1", "a:2"]), SubscriptionFilter::from(["a:1"]));
+        for (wanted, honoured, is_declared, warnings) in [
+            (&lists, &of_tools, false, 0),
+            (&lists, &of_tools, true, 1),
+            (&both, &one, false, 1),
+            (&both, &both, true, 0),
+        ] {
+            let log = KeptLog::default();
+            let kept =
+                tracing::subscriber::with_default(log.clone(), || compared(wanted, honoured.clone(), is_declared));
+            assert_eq!(kept.unwrap(), *honoured);
+            assert_eq!(log.take().len(), warnings, "{honoured:?}");
+        }
+    }
 }
