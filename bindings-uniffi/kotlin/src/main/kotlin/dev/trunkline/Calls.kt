@@ -40,9 +40,17 @@ internal class Owner(
     val lifespan: Lifespan?,
     /** Starts a short handler on the thread that has received its call; null if the program has chosen the threads. */
     val here: ((start: () -> Unit) -> Unit)? = { start: () -> Unit -> start() }.takeIf { dispatcher == Dispatchers.Default },
+    /** Has as many threads as tasks. */
+    private val unlimited: CoroutineDispatcher = callbacks,
 ) {
     /** Calls must not start on the thread of the port, unless they are short. */
-    val dispatcher = if (dispatcher == Dispatchers.Unconfined) callbacks else dispatcher
+    val dispatcher: CoroutineDispatcher = when {
+        dispatcher == Dispatchers.Unconfined || dispatcher == unlimited -> unlimited
+        else -> Turns(dispatcher)
+    }
+
+    /** For verifiers of access tokens, which do not wait for handlers: nobody knows yet whose turn it is. */
+    val ofVerifiers: Owner get() = Owner(unlimited, onError, lifespan, here, unlimited)
 }
 
 /** The calls that are running, each as a coroutine. */
@@ -99,6 +107,7 @@ internal class Calls(private val core: NativePort) {
             // On this thread, it ends before `launch` returns.
             call.begin(coroutineContext.job)
             ensureActive()
+            call.context.hasBegun = true
             answer(event, callable, call.context)
         }
         // On another one, it does not start if it was cancelled.

@@ -31,11 +31,22 @@ public class Context internal constructor(internal val ticket: ULong, private va
     @Volatile
     internal var isOpen: Boolean = true
 
+    /** False until the handler runs. */
+    @Volatile
+    internal var hasBegun: Boolean = false
+
     /** The thread of a handler in Java. */
     @Volatile
     internal var thread: Thread? = null
     private val facts by lazy { Port.describe(ticket) }
     override val described: CallDescription by lazy { decoded(facts) }
+
+    /** The principal, if the access token of the call was verified. */
+    internal val caller: Any? by lazy {
+        // A call that is over has no description.
+        val identity = runCatching { described.auth }.getOrNull()
+        identity?.principal ?: identity?.let { Triple(it.issuer, it.subject, it.clientId) }
+    }
 
     override val requester: Requester = Requester { method, params, options ->
         Port.requests.send(ticket, method, params.takeIf { it.isNotEmpty() }, options)

@@ -117,7 +117,7 @@ public interface Provider {
     public suspend fun get(params: JsonObject): Any?
 }
 
-/** Verifies access tokens, which must be for the `resource` of the request. */
+/** Verifies access tokens, which must be for the `resource` of the request, on [kotlinx.coroutines.Dispatchers.IO]. */
 public fun interface TokenVerifier {
     /** The identity of the caller; null if the token is unknown. */
     public suspend fun verify(token: TokenRequestFacts): Identity?

@@ -47,7 +47,7 @@ public fun server(
  * connections and requests of a process, on any number of transports. Features can be added and removed at any time.
  *
  * Handlers run on the dispatcher of the server, each as a coroutine that is cancelled with its call. Handlers that
- * block should run on [Dispatchers.IO].
+ * block should run on [Dispatchers.IO]. If its threads are scarce, callers with verified tokens take turns.
  *
  * @property info Name and version.
  * @param store A custom store for tasks and sessions, instead of the option with a URL.
@@ -351,7 +351,7 @@ public class Server internal constructor(
         Http(encoded(HttpOptions().apply(options)), auth?.let { encoded(it) }, verifier?.let(::verification))
 
     private fun transport(http: Http, opened: OpenHandle): JsonObject {
-        val verifier = http.verify?.let { hook("verifier", "the verifier", it) }
+        val verifier = http.verify?.let { hook("verifier", "the verifier", owner.ofVerifiers, it) }
         if (verifier != null) opened.end.invokeOnCompletion { Registration(verifier).remove() }
         return http.options.with("type" to "http", "auth" to http.auth?.with("verifier" to verifier))
     }
@@ -384,7 +384,7 @@ public class Server internal constructor(
         run: Handler? = null,
     ): ULong {
         val registered = mutableListOf<ULong>()
-        val ofFeature = { of: String, function: Handler -> hook(of, "the $of of $kind $name", function).also { registered += it } }
+        val ofFeature = { of: String, function: Handler -> hook(of, "the $of of $kind $name", owner, function).also { registered += it } }
         try {
             val completers = hooks?.completers.orEmpty().mapValues { (_, complete) -> ofFeature("completer", complete) }
             val description =
@@ -402,8 +402,8 @@ public class Server internal constructor(
     }
 
     /** Registers a function that is no feature of its own; [what] names it in errors. */
-    private fun hook(kind: String, what: String, run: Handler): ULong =
-        Port.register(kind, objectOf("server" to handle), mapOf("" to Callable(what, owner, run = run)))
+    private fun hook(kind: String, what: String, of: Owner, run: Handler): ULong =
+        Port.register(kind, objectOf("server" to handle), mapOf("" to Callable(what, of, run = run)))
 
     private companion object {
         val CLEANER: Cleaner = Cleaner.create()

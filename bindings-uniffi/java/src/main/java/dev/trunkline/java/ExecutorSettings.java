@@ -21,8 +21,10 @@ public abstract class ExecutorSettings<O> extends Options<O> {
 
   /**
    * Runs handlers. Default: virtual threads, or before Java 21 as many threads as there are calls,
-   * and the thread that receives calls for a handler that was short the last time. Close the server
-   * or client before {@code shutdownNow}: what that drops is never answered.
+   * and the thread that receives calls for a handler that was short the last time. If the threads
+   * of your executor are scarce, callers with verified tokens take turns; verifiers run on threads
+   * of the library. Close the server or client before {@code shutdownNow}: what that drops is never
+   * answered.
    */
   public O executor(@Nullable Executor executor) {
     this.executor = executor == null ? DEFAULT : Jvm.apart(executor);

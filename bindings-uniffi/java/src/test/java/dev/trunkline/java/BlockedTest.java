@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.trunkline.java.model.CallToolResult;
+import dev.trunkline.java.model.Identity;
 import dev.trunkline.java.model.LoggingLevel;
 import dev.trunkline.java.model.RevisionChoice;
 import java.util.ArrayList;
@@ -13,6 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
@@ -220,6 +222,56 @@ class BlockedTest {
       executor.shutdownNow();
     }
     assertEquals(Set.of("own"), names);
+  }
+
+  /** Security G3: calls of others do not wait for all that one caller has sent before. */
+  @Test
+  void callersTakeTurnsOnAnExecutorOfTheProgram() throws Exception {
+    var executor = Executors.newFixedThreadPool(2);
+    var began = new Semaphore(0);
+    var ends = new Semaphore(0);
+    var calls = new ArrayList<CompletableFuture<?>>();
+    try (var server = new Server("test", "1", options -> options.executor(executor))) {
+      server.tool(
+          "block",
+          "",
+          (context, given) -> {
+            began.release();
+            ends.acquire();
+            return "late";
+          });
+      server.tool("now", "", (context, given) -> context.auth().subject());
+      var listener =
+          server.listen(
+              options ->
+                  options
+                      .port(0)
+                      .auth(
+                          auth ->
+                              auth.resource("http://127.0.0.1/mcp")
+                                  .verifier(given -> new Identity().withSubject(given.token()))));
+      try (var alice =
+              Client.connect(listener.url(), options -> options.auth(auth -> auth.token("alice")));
+          var bob =
+              Client.connect(listener.url(), options -> options.auth(auth -> auth.token("bob")))) {
+        for (var number = 0; number < 20; number++) {
+          calls.add(alice.callToolAsync("block", null, options -> {}));
+        }
+        began.acquire(2);
+        var call = bob.callToolAsync("now", null, options -> {});
+        Thread.sleep(200);
+        // One for its token, and one of the other caller, may be before it.
+        ends.release(6);
+        assertEquals("bob", call.get(10, TimeUnit.SECONDS).text());
+        assertTrue(calls.stream().filter(CompletableFuture::isDone).count() <= 10);
+        ends.release(20);
+        for (var other : calls) {
+          other.get(10, TimeUnit.SECONDS);
+        }
+      }
+    } finally {
+      executor.shutdownNow();
+    }
   }
 
   @Test

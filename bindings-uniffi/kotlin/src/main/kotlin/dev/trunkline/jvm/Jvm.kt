@@ -155,8 +155,11 @@ private class Apart(private val threads: Threads) : Executor {
 
 /** The threads of handlers. If the executor fails, a task runs on a thread of the library. */
 internal class Threads(private val executor: Executor) : CoroutineDispatcher() {
+    /** True for the threads of the library: there are as many as tasks. */
+    val areUnlimited: Boolean = executor !is Apart
+
     /** Runs a task on this thread; null if the program has chosen the threads. */
-    val here: ((() -> Unit) -> Unit)? = this::enter.takeIf { executor !is Apart }
+    val here: ((() -> Unit) -> Unit)? = this::enter.takeIf { areUnlimited }
 
     /** The program's class loader. A virtual thread would inherit that of the library's thread. */
     private val loader: ClassLoader? = Thread.currentThread().contextClassLoader

@@ -12,9 +12,11 @@ import dev.trunkline.Port
 import dev.trunkline.Registration
 import dev.trunkline.Responding
 import dev.trunkline.Server
+import dev.trunkline.callbacks
 import dev.trunkline.chunks
 import dev.trunkline.decoded
 import dev.trunkline.toHandler
+import kotlinx.coroutines.asExecutor
 import kotlinx.coroutines.future.await
 import kotlinx.coroutines.withContext
 import java.io.IOException
@@ -45,7 +47,8 @@ internal class JvmServer(
         val threads = Threads(executor)
         val open = lifespan?.let { suspend { threads.opened(it) } }
         val report = onError?.let { { error: Throwable, context: Context -> it.accept(error, JvmCall(jvm, context)) } }
-        val owner = Owner(threads, report, open?.let(::Lifespan), threads.here)
+        val unlimited = if (threads.areUnlimited) threads else Threads(callbacks.asExecutor())
+        val owner = Owner(threads, report, open?.let(::Lifespan), threads.here, unlimited)
         Server(decoded(objectFrom(info)), instructions, decoded(objectFrom(options)), owner, threads.running(store))
     }
 
