@@ -1,9 +1,8 @@
 //! Static access tokens: given to callers by hand, and kept as hashes in a list or a file.
 
 use super::{AuthOptionError, Authorization, AuthorizationOptions, Identity, Refusal, TokenVerifier, Verification};
-use crate::{protocol::scope::is_scope, sync::Mutex, util::regular_file};
+use crate::{protocol::scope::is_scope, random, sync::Mutex, util::regular_file};
 use aws_lc_rs::digest;
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use std::{
     collections::HashMap,
     fmt::Write as _,
@@ -67,10 +66,8 @@ impl NewStaticToken {
     /// If the name has spaces, the date is invalid, or the system has no random bytes.
     pub fn generate(name: &str, expiry: Option<&str>) -> Result<Self, AuthOptionError> {
         let wrong = |problem: String| AuthOptionError::new("tokens", problem);
-        let mut bytes = [0; TOKEN_BYTES];
-        getrandom::fill(&mut bytes)
-            .map_err(|error| wrong(format!("needs random bytes, but the system returned none: {error}")))?;
-        let token = URL_SAFE_NO_PAD.encode(bytes);
+        let token = random::text::<TOKEN_BYTES>()
+            .ok_or_else(|| wrong("needs random bytes, but the system returned none".to_owned()))?;
         let mut line = format!("{name} {}", hash(&token));
         if let Some(expiry) = expiry {
             line = format!("{line} {expiry}");
@@ -351,6 +348,8 @@ mod tests {
         assert_eq!(lists.find(&new.token).unwrap().subject.as_deref(), Some("ada"));
         assert!(lists.find(&new.line).is_err() && !new.line.contains(&new.token));
         assert_ne!(NewStaticToken::generate("ada", None).unwrap().token, new.token);
+        // One of 64 began with a dash, which programs take for a flag.
+        assert!((0..2000).all(|_| !NewStaticToken::generate("ada", None).unwrap().token.starts_with('-')));
         for (name, expiry) in [("", None), ("a b", None), ("a\nb", None), ("#a", None), ("ada", Some("soon"))] {
             assert!(NewStaticToken::generate(name, expiry).is_err(), "{name:?} {expiry:?}");
         }

@@ -2,11 +2,16 @@
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
-/// 128 random bits as a string. The first character is never `-`: people pass ids to programs,
-/// which would read a flag.
+/// 128 random bits as a string.
 pub fn unguessable() -> Option<String> {
+    text::<16>()
+}
+
+/// Random bytes in base64url. The first character is never `-`: people pass ids and tokens to
+/// programs, which would read a flag.
+pub fn text<const LENGTH: usize>() -> Option<String> {
     loop {
-        let text = URL_SAFE_NO_PAD.encode(bytes::<16>()?);
+        let text = URL_SAFE_NO_PAD.encode(bytes::<LENGTH>()?);
         if !text.starts_with('-') {
             return Some(text);
         }
@@ -33,6 +38,6 @@ mod tests {
     /// One of 64 began with a dash, and `trunkline task get` took it for a flag.
     #[test]
     fn no_id_looks_like_a_flag() {
-        assert!((0..2000).all(|_| !unguessable().unwrap().starts_with('-')));
+        assert!((0..2000).all(|_| !unguessable().unwrap().starts_with('-') && !text::<32>().unwrap().starts_with('-')));
     }
 }

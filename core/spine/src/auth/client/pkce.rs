@@ -1,14 +1,10 @@
 //! Random values of an authorization: PKCE (RFC 7636) and `state`.
 
-use crate::{auth::jwk::sha256, client_auth::AuthError};
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use crate::{auth::jwk::sha256, client_auth::AuthError, random};
 
 /// 32 random bytes in base64url: 43 characters, as RFC 7636 section 4.1 recommends.
 pub(super) fn random() -> Result<String, AuthError> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| AuthError(format!("Could not get random bytes from the system: {error}")))?;
-    Ok(URL_SAFE_NO_PAD.encode(bytes))
+    random::text::<32>().ok_or_else(|| AuthError("Could not get random bytes from the system".to_owned()))
 }
 
 /// The S256 challenge of a verifier (AUC-29).
