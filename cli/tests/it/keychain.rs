@@ -199,12 +199,25 @@ fn over_ssh_a_login_replaces_the_one_of_the_desktop() {
     let before = stored(&desk);
     let token = run(NOWHERE, &desk, &["token", url]);
     assert_eq!(token.code, Some(3), "{token:?}");
-    assert_eq!(token.stderr.matches("remain, until the next login").count(), 1, "{token:?}");
+    assert_eq!(token.stderr.matches("neither used nor revoked").count(), 1, "{token:?}");
     assert_eq!(stored(&desk), before);
     run(NOWHERE, &desk, &["login", url]).done();
     assert_eq!(run(NOWHERE, &desk, &["token", url]).done().stdout, "token-2\n");
     assert_eq!(run(bus, &desk, &["token", url]).done().stdout, "token-2\n");
     assert!(!stored(&desk).contains("token-2"), "{}", stored(&desk));
+}
+
+#[test]
+#[ignore = "needs GNOME Keyring: cargo xtask test --long runs it"]
+fn over_ssh_a_logout_removes_the_login_of_the_desktop() {
+    let (session, server, desk) = (Session::start(), LoginServer::start(), Desk::new());
+    let (bus, url) = (&*session.address, &*server.url());
+    run(bus, &desk, &["login", url]).done();
+    let logout = run(NOWHERE, &desk, &["logout", url]).done();
+    assert_eq!(stored(&desk), "");
+    assert_eq!(logout.stderr.matches("neither used nor revoked").count(), 1, "{logout:?}");
+    assert_eq!(server.seen("/revoke").len(), 0);
+    run(bus, &desk, &["token", url]).failed(3);
 }
 
 #[test]

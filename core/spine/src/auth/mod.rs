@@ -60,6 +60,8 @@ pub use verification::{TokenVerifier, Verification};
 
 pub(crate) use authorization::AuthorizationRefused;
 pub(crate) use claims::LEEWAY;
+#[cfg(feature = "keychain")]
+pub(crate) use client::is_secret;
 pub(crate) use client::{AuthTurn, TurnsByKey, demanded};
 pub(crate) use jwk::sha256;
 pub(crate) use resource_url::is_safe;

@@ -51,5 +51,7 @@ pub use token_store::{MemoryStore, StoreLock, TokenStore};
 
 use crate::printable::sanitized;
 
+#[cfg(feature = "keychain")]
+pub(crate) use tokens::is_secret;
 pub(crate) use turn::{AuthTurn, TurnsByKey};
 pub(crate) use www_authenticate::demanded;

@@ -23,14 +23,24 @@ pub(super) struct LastIssuer {
     pub(super) resource: String,
 }
 
+/// The first word of its keys in a store.
+const SERVER: &str = "server ";
+
 impl LastIssuer {
     /// The key in the store.
     pub(super) fn key(settings: &Settings, url: &str) -> String {
         match &settings.options.resource {
-            Some(resource) => format!("server {url} {resource}"),
-            None => format!("server {url}"),
+            Some(resource) => format!("{SERVER}{url} {resource}"),
+            None => format!("{SERVER}{url}"),
         }
     }
+}
+
+/// Whether an entry of a store has secrets. One that only says where the tokens of a server are has
+/// none.
+#[cfg(feature = "keychain")]
+pub(crate) fn is_secret(key: &str) -> bool {
+    !key.starts_with(SERVER)
 }
 
 /// Tokens, and what is needed to refresh them.

@@ -10,7 +10,7 @@ mod system;
 
 use super::FileStore;
 use crate::{
-    auth::{AuthError, StoreLock, TokenStore},
+    auth::{AuthError, StoreLock, TokenStore, is_secret},
     random,
     runtime::BoxedTask,
 };
@@ -43,7 +43,8 @@ type Notice = dyn Fn(&str) + Send + Sync;
 ///
 /// Credentials that a [`FileStore`] has left in the directory are used, and encrypted when they are
 /// read. If the keychain cannot be reached, new ones are stored as [`FileStore`] does, with one
-/// notice; encrypted ones remain for processes that can reach it, until the user logs in again.
+/// notice; encrypted ones remain for processes that can reach it, until the user logs in again or
+/// out. The issuer and the resource of a login are not encrypted, so that it can be removed.
 ///
 /// ```no_run
 /// use trunkline::{auth::TokenStore, transport::KeychainStore};
@@ -181,6 +182,9 @@ impl TokenStore for KeychainStore {
         Box::pin(async move {
             let Some(text) = this.files.get(&name).await? else { return Ok(None) };
             if !sealed::is_sealed(&text) {
+                if !is_secret(&name) {
+                    return Ok(Some(text));
+                }
                 // The credentials serve in any case.
                 if let Err(error) = this.seal(&name, &text).await {
                     tracing::debug!(target: "trunkline::auth::client", %error, "could not encrypt stored credentials");
@@ -190,7 +194,9 @@ impl TokenStore for KeychainStore {
             match this.key().await? {
                 Ok(key) => Ok(key.open(&name, &text)),
                 Err(why) => {
-                    this.note("It has the key of the credentials that remain, until the next login, in", &why);
+                    let what =
+                        "Without its key, credentials can be replaced or removed, but neither used nor revoked, in";
+                    this.note(what, &why);
                     Ok(None)
                 }
             }
@@ -198,6 +204,9 @@ impl TokenStore for KeychainStore {
     }
 
     fn set(&self, key: &str, value: &str) -> BoxedTask<Result<(), AuthError>> {
+        if !is_secret(key) {
+            return self.files.set(key, value);
+        }
         let (this, name, value) = (self.clone(), key.to_owned(), value.to_owned());
         Box::pin(async move {
             let key = this.key().await?;

@@ -158,7 +158,7 @@ async fn sealed_credentials_wait_for_the_keychain_or_a_login() {
     desk.is_there.store(false, Ordering::Relaxed);
     let away = desk.store();
     assert_eq!(away.get("a").await.unwrap(), None);
-    assert!(desk.notices()[0].contains("remain, until the next login"), "{:?}", desk.notices());
+    assert!(desk.notices()[0].contains("replaced or removed, but neither used nor revoked"), "{:?}", desk.notices());
     away.set("b", "of a login here").await.unwrap();
     desk.is_there.store(true, Ordering::Relaxed);
     let back = desk.store();
@@ -169,6 +169,26 @@ async fn sealed_credentials_wait_for_the_keychain_or_a_login() {
     assert_eq!(desk.store().get("a").await.unwrap(), None);
     desk.store().set("a", "new").await.unwrap();
     assert_eq!(desk.store().get("a").await.unwrap().as_deref(), Some("new"));
+}
+
+#[tokio::test]
+async fn a_process_without_the_keychain_finds_out_which_credentials_to_remove() {
+    let desk = Desk::new();
+    let (server, last) = ("server https://mcp.example", r#"{"issuer":"https://as.example"}"#);
+    desk.store().set("tokens https://as.example", "sealed").await.unwrap();
+    desk.store().set(server, last).await.unwrap();
+    desk.is_there.store(false, Ordering::Relaxed);
+    let away = desk.store();
+    assert_eq!(away.get(server).await.unwrap().as_deref(), Some(last));
+    assert_eq!(desk.notices(), [""; 0]);
+    away.remove("tokens https://as.example").await.unwrap();
+    away.remove(server).await.unwrap();
+    assert_eq!(desk.files().get("tokens https://as.example").await.unwrap(), None);
+    // A look at it is no reason to encrypt it.
+    desk.is_there.store(true, Ordering::Relaxed);
+    desk.files().set(server, last).await.unwrap();
+    desk.store().get(server).await.unwrap();
+    assert_eq!(desk.files().get(server).await.unwrap().as_deref(), Some(last));
 }
 
 #[tokio::test]
