@@ -73,7 +73,7 @@ fn run_jobs(
     let playable: Vec<(usize, Job<'_>)> = each
         .enumerate()
         .flat_map(|(number, (suite, scenario))| {
-            let subjects = subjects.iter().filter(|subject| subject.plays(scenario));
+            let subjects = subjects.iter().filter(|subject| subject.plays(suite, scenario));
             subjects.map(move |subject| (number, (suite, scenario, *subject)))
         })
         .collect();
@@ -131,7 +131,7 @@ fn faults(
     let ended = runners.run(suite.runner, &arguments)?;
     std::fs::write(results.join("said.txt"), &ended.said)?;
 
-    let mut faults = verdict::faults_in(&scenario.name, &checks_in(&results)?)?;
+    let mut faults = verdict::faults_in(&scenario.name, subject.through, &checks_in(&results)?)?;
     // The runner knows the scenarios in which a client may exit with an error.
     if ended.status != 0 || !faults.is_empty() {
         let said = std::fs::read_to_string(checks_in(&results)?.with_file_name("stderr.txt")).unwrap_or_default();

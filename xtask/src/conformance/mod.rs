@@ -26,6 +26,7 @@ pub(crate) use clients::{clients, passed_clients};
 use role::Role;
 pub(crate) use servers::servers;
 pub(crate) use subject::Subject;
+use subject::Through;
 use suite::Suite;
 use verdict::Verdict;
 
@@ -36,8 +37,8 @@ const RESULTS: &str = "conformance";
 
 /// Judges a server and a client through the bridge.
 pub(crate) fn through_the_bridge(workspace: &Workspace, selection: &Selection) -> Result<Count> {
-    let subjects = Subject::bridged(&selection.languages);
-    Ok(servers(workspace, &subjects, &[])?.and(clients(workspace, &subjects, &[])?))
+    let subjects = |role| Subject::bridged(&selection.languages, role);
+    Ok(servers(workspace, &subjects(Role::Server), &[])?.and(clients(workspace, &subjects(Role::Client), &[])?))
 }
 
 /// `cargo xtask conformance server` and `cargo xtask conformance client`.
@@ -49,7 +50,7 @@ pub(crate) fn run(mut workspace: Workspace, options: &[String]) -> Result<bool> 
     };
     let Options { languages, only, bridge, .. } = Options::parse(options, &["--lang", "--only", "--bridge"])?;
     build::languages(&workspace, &languages)?;
-    let subjects = if bridge { Subject::bridged(&languages) } else { Subject::alone(&languages) };
+    let subjects = if bridge { Subject::bridged(&languages, role) } else { Subject::alone(&languages) };
     let mut count = match role {
         Role::Server => {
             workspace.records = Some(wire::forget(&workspace, RESULTS)?);
@@ -97,7 +98,7 @@ fn write_report(
     count: &Count,
     start: Instant,
 ) -> Result<()> {
-    let of = if subjects.iter().all(|subject| subject.is_bridged) { "-bridged" } else { "" };
+    let of = if subjects.iter().all(|subject| subject.through != Through::Nothing) { "-bridged" } else { "" };
     report::write(
         workspace,
         &format!("conformance-{}{of}", role.word()),

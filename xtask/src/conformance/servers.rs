@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 
 use super::role::Role;
 use super::runner::RUNNER_TIMEOUT;
-use super::subject::Subject;
+use super::subject::{Subject, Through};
 use super::suite::{Scenario, Suite, Taken};
 use super::verdict::{self, Verdict};
 use super::{RESULTS, RUNS_AT_ONCE, chosen, count_of, write_report};
@@ -27,13 +27,14 @@ pub(crate) fn servers(workspace: &Workspace, subjects: &[Subject], only: &[Strin
     let (processes, urls) = http_servers::start(commands);
 
     // Neighbours in this list run concurrently, so they should be of different servers.
+    let each = suites.iter().flat_map(|suite| subjects.iter().map(move |subject| (suite, *subject)));
     let jobs: Vec<(&Suite, Subject)> =
-        suites.iter().flat_map(|suite| subjects.iter().map(move |subject| (suite, *subject))).collect();
+        each.filter(|(suite, subject)| suite.scenarios.iter().any(|scenario| subject.plays(suite, scenario))).collect();
     let mut verdicts: Vec<Verdict<'_>> = Vec::new();
     let mut done = 0;
     // A log message of a pipe names no request. A bridge drops one that could be for several
     // callers, of which there is only one if its suites run one after the other.
-    let at_once = if subjects.iter().any(|subject| subject.is_bridged) { 1 } else { RUNS_AT_ONCE };
+    let at_once = if subjects.iter().any(|subject| subject.through != Through::Nothing) { 1 } else { RUNS_AT_ONCE };
     workers::run(
         at_once,
         &jobs,
@@ -62,12 +63,12 @@ fn judge<'a>(
     let ended = url.map_err(|error| anyhow!(error)).and_then(|url| run_suite(suite, workspace, url, &results));
     let faults = |scenario: &Scenario| match &ended {
         Ok(ending) => checks_of(&results, &scenario.name)
-            .and_then(|file| verdict::faults_in(&scenario.name, &file))
+            .and_then(|file| verdict::faults_in(&scenario.name, subject.through, &file))
             .unwrap_or_else(|error| vec![format!("{error:#}; {ending}")]),
         Err(error) => vec![format!("{error:#}")],
     };
     let judged = |scenario| Verdict { subject, suite, scenario, faults: faults(scenario) };
-    suite.scenarios.iter().filter(|scenario| subject.plays(scenario)).map(judged).collect()
+    suite.scenarios.iter().filter(|scenario| subject.plays(suite, scenario)).map(judged).collect()
 }
 
 /// Describes how the runner ended. Failed checks are in its results.
