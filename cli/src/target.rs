@@ -163,9 +163,13 @@ pub(crate) fn chosen(path: &Path, wanted: Option<&str>, names: &[String]) -> Res
 
 /// A server that is configured for some host, by its name.
 fn named(word: &str, flags: &ConnectionFlags) -> Result<Server, Failure> {
-    let known = configured(word)?;
+    of_known(&configured(word)?, flags)
+}
+
+/// A configured server.
+pub(crate) fn of_known(known: &KnownServer, flags: &ConnectionFlags) -> Result<Server, Failure> {
     let label = format!("{}:{}", known.host, known.name);
-    of_entry(&label, known.entry.map_err(|error| Failure::usage(error.to_string()))?, flags)
+    of_entry(&label, known.entry.clone().map_err(|error| Failure::usage(error.to_string()))?, flags)
 }
 
 /// The configured server of a name, or of `host:name`.

@@ -1,13 +1,13 @@
 //! `trunkline list`: what a server offers, or which servers are configured.
 
+use super::configured;
 use crate::{
     completion,
     connection::Connection,
     exit::Exit,
     failure::Failure,
     flags::ConnectionFlags,
-    known_servers,
-    output::{BOLD, DIM, Output},
+    output::{BOLD, Output},
     signature,
     table::{Table, one_line},
     target,
@@ -17,7 +17,6 @@ use clap_complete::ArgValueCompleter;
 use serde_json::{Map, Value, json, value::RawValue};
 use trunkline::{
     RequestOptions,
-    client::ServerEntry,
     protocol::{
         RawJson, method,
         model::{Prompt, Resource, ResourceTemplate, ServerCapabilities, Tool, ToolAnnotations},
@@ -31,6 +30,7 @@ use trunkline::{
 #[command(after_help = "\
 Examples:
   trunkline list                                   the configured servers
+  trunkline list --status                          and which of them work
   trunkline list https://mcp.example.com/mcp       all that a server offers
   trunkline list github tools 'issue*'             tools of a configured server
   trunkline list tools -- python server.py         tools of a server that is started")]
@@ -45,6 +45,9 @@ pub(crate) struct List {
     /// Print only the signatures.
     #[arg(long, conflicts_with = "schema")]
     signatures: bool,
+    /// Connect to each configured server, and say whether it works.
+    #[arg(long, conflicts_with_all = ["schema", "signatures"])]
+    status: bool,
     #[command(flatten)]
     connection: ConnectionFlags,
     /// The command of a server to start.
@@ -102,7 +105,11 @@ impl List {
     pub(crate) async fn run(self, output: &Output) -> Result<Exit, Failure> {
         let has_target = !self.words.is_empty() || !self.command.is_empty() || self.connection.command_line.is_some();
         if !has_target {
-            return Ok(configured(output));
+            configured::print(self.status, self.connection, output).await;
+            return Ok(Exit::Done);
+        }
+        if self.status {
+            return Err(Failure::usage("--status is for the configured servers").hint("trunkline list --status"));
         }
         let (server, words) = target::find(self.words.clone(), self.command.clone(), &self.connection)?;
         let (wanted, pattern) = selection(&words)?;
@@ -253,42 +260,4 @@ fn hints(annotations: &ToolAnnotations) -> String {
         (annotations.open_world_hint == Some(true), "open world"),
     ];
     hints.into_iter().filter_map(|(holds, name)| holds.then_some(name)).collect::<Vec<_>>().join(", ")
-}
-
-/// Prints the configured servers.
-fn configured(output: &Output) -> Exit {
-    let all = known_servers::all();
-    if output.json {
-        let entry = |known: &known_servers::KnownServer| {
-            let error = known.entry.as_ref().err().map(ToString::to_string);
-            json!({"name": known.name, "host": known.host, "file": known.file, "target": target_of(known), "error": error})
-        };
-        let servers: Vec<Value> = all.iter().map(entry).collect();
-        output.raw(&RawJson::from_value(&json!({"servers": servers})).unwrap_or_else(|_| RawJson::empty_object()));
-        return Exit::Done;
-    }
-    let mut table = Table::default();
-    for known in &all {
-        table.add([&*known.name, &*known.host, &target_of(known)]);
-    }
-    if table.is_empty() {
-        output.note("no server is configured; looked in:");
-        for (host, file) in known_servers::files() {
-            output.note(&format!("  {host:17} {}", file.display()));
-        }
-        return Exit::Done;
-    }
-    output.line(&format!("{BOLD}{}{BOLD:#} ({}) {DIM}name, host, target{DIM:#}", "servers", all.len()));
-    table.lines("  ").iter().for_each(|line| output.line(line));
-    Exit::Done
-}
-
-/// The command or URL of a configured server. Its headers and variables may be secrets.
-fn target_of(known: &known_servers::KnownServer) -> String {
-    match &known.entry {
-        Ok(ServerEntry::Command { command, .. }) => command.join(" "),
-        Ok(ServerEntry::Url { url, .. }) => url.clone(),
-        Ok(_) => "of an unknown kind".to_owned(),
-        Err(error) => format!("invalid: {error}"),
-    }
 }

@@ -4,6 +4,7 @@ pub(crate) mod bridge;
 mod call;
 mod complete;
 mod completions;
+mod configured;
 mod connect;
 mod dev;
 mod discover;

@@ -39,6 +39,35 @@ fn a_server_is_a_url_a_file_a_configured_name_or_a_command() {
 }
 
 #[test]
+fn r10_the_state_of_configured_servers_is_listed() {
+    let (server, home) = (OverHttp::start(), Folder::new());
+    let servers = json!({"mcpServers": {
+        "here": {"command": fixture()},
+        "away": {"command": "/none/such/program"},
+        "there": {"url": server.url},
+        "wrong": {"comand": "c"},
+    }});
+    home.write(".mcp.json", &servers.to_string());
+    let listed = ran(command(&home.path).args(["list", "--status"])).done();
+    let lines: Vec<&str> = listed.stdout.lines().map(str::trim).collect();
+    for (name, state, why) in [
+        ("here", "works", "trunkline-fixture-rust"),
+        ("away", "unreachable", "cannot start"),
+        ("there", "works", "· http ·"),
+        ("wrong", "usage", "comand"),
+    ] {
+        let line = lines.iter().find(|line| line.starts_with(name)).unwrap();
+        assert!(line.contains(&format!("  project  {state}")) && line.contains(why), "{line}");
+    }
+    let json = ran(command(&home.path).args(["list", "--status", "--json"])).done().json();
+    let works: Vec<_> = json["servers"].as_array().unwrap().iter().map(|server| &server["status"]["works"]).collect();
+    assert_eq!(works, [true, false, true, false], "{json}");
+    assert_eq!(json["servers"][1]["status"]["error"]["kind"], "unreachable");
+    let both = ran(command(&home.path).args(["list", "--status", "here"]));
+    assert!(both.failed(2).contains("--status is for the configured servers"), "{both:?}");
+}
+
+#[test]
 fn configured_servers_are_listed_without_their_secrets() {
     let home = Folder::new();
     let none = ran(command(&home.path).arg("list")).done();
