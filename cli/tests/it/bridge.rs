@@ -128,7 +128,7 @@ fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-async fn weather_at(port: u16) -> Listener {
+pub(crate) async fn weather_at(port: u16) -> Listener {
     weather().listen(("127.0.0.1", port)).await.unwrap()
 }
 

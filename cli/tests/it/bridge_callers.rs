@@ -1,11 +1,19 @@
 //! The callers of a bridge, and the tools that they may use.
 
 use crate::{
-    bridge::{Listening, bridge, connect, initialize, text},
+    bridge::{Listening, bridge, connect, initialize, text, weather_at},
     program::{Folder, trunkline},
     roles::{Role, post, post_with, soon, until},
 };
 use serde_json::json;
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+};
 use trunkline::{Revision, transport::Target};
 
 /// Makes a token with the program: the token, and its line.
@@ -85,6 +93,55 @@ async fn a_bridge_beyond_this_machine_serves_callers_with_tokens() {
         assert_eq!(text(&client, "forecast").await, "sun", "{revision}");
         client.close().await;
     }
+}
+
+/// Passes connections on to a server, and keeps what its clients have sent.
+async fn relay(to: SocketAddr) -> (SocketAddr, Arc<Mutex<Vec<u8>>>) {
+    let (listener, sent) = (TcpListener::bind("127.0.0.1:0").await.unwrap(), Arc::new(Mutex::new(Vec::new())));
+    let (address, kept) = (listener.local_addr().unwrap(), Arc::clone(&sent));
+    tokio::spawn(async move {
+        loop {
+            let (client, _) = listener.accept().await.unwrap();
+            let (mut from_client, mut to_client) = client.into_split();
+            let (mut from_server, mut to_server) = TcpStream::connect(to).await.unwrap().into_split();
+            let kept = Arc::clone(&kept);
+            tokio::spawn(async move { tokio::io::copy(&mut from_server, &mut to_client).await });
+            tokio::spawn(async move {
+                let mut bytes = vec![0; 1 << 16];
+                while let Ok(count @ 1..) = from_client.read(&mut bytes).await {
+                    kept.lock().unwrap().extend_from_slice(&bytes[..count]);
+                    if to_server.write_all(&bytes[..count]).await.is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    (address, sent)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r30_the_token_of_a_caller_never_goes_on_to_the_server() {
+    let folder = Folder::new();
+    let (ada, line) = new_token("ada");
+    let file = folder.write("tokens.txt", &line);
+    let listener = weather_at(0).await;
+    let (address, sent) =
+        relay(listener.url().unwrap()["http://".len()..].split('/').next().unwrap().parse().unwrap()).await;
+    let entry = json!({"url": format!("http://{address}/mcp"), "headers": {"X-Own": "of-the-bridge"}});
+    let config = folder.write("mcp.json", &json!({"mcpServers": {"notes": entry}}).to_string());
+    let there = Listening::start(&["--tokens", &file], [config]);
+    let target = trunkline::HttpEndpoint::new(&there.url)
+        .with_header("Authorization", format!("Bearer {ada}"))
+        .with_header("Cookie", "session=of-ada");
+    for revision in Revision::ALL {
+        let client = connect(target.clone(), revision).await;
+        assert_eq!(text(&client, "forecast").await, "sun", "{revision}");
+        client.close().await;
+    }
+    let sent = String::from_utf8_lossy(&sent.lock().unwrap()).into_owned();
+    assert!(sent.contains("forecast") && sent.contains("of-the-bridge"), "{sent}");
+    assert!(!sent.contains(&ada) && !sent.contains("of-ada"), "{sent}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
