@@ -59,7 +59,7 @@ impl LoginFlags {
         if connection.auth == Some(Login::None) || (connection.auth.is_none() && has_credentials) {
             return Ok(None);
         }
-        let mut options = self.options(asked, port)?;
+        let mut options = self.options(&server.label, (asked, port))?;
         if let (Target::Entry(ServerEntry::Url { url, .. }), true) = (&server.target, self.can_import(asked)) {
             options.imported_login = mcp_remote::login(url, connection).unwrap_or_default();
         }
@@ -75,7 +75,7 @@ impl LoginFlags {
         (self.imports || asked == Asked::ByHost) && !self.as_client
     }
 
-    fn options(&self, asked: Asked, port: Option<u16>) -> Result<OAuthOptions, Failure> {
+    fn options(&self, server: &str, (asked, port): (Asked, Option<u16>)) -> Result<OAuthOptions, Failure> {
         let mut options = OAuthOptions::default()
             .with_store(self.store()?)
             .with_scopes(self.scopes.clone())
@@ -96,7 +96,7 @@ impl LoginFlags {
         }
         options = options
             .with_client_name(self.client_name.as_deref().unwrap_or("trunkline"))
-            .with_handler(self.handler(asked));
+            .with_handler(self.handler(server, asked));
         if let Some(timeout) = self.login_timeout {
             options.login_timeout = timeout;
         }
@@ -124,7 +124,7 @@ impl LoginFlags {
     }
 
     /// How the person gets to the page of the login.
-    fn handler(&self, asked: Asked) -> LoginHandler {
+    fn handler(&self, server: &str, asked: Asked) -> LoginHandler {
         if let Some(opener) = &self.opener {
             return opener.0.clone().into();
         }
@@ -139,6 +139,7 @@ impl LoginFlags {
         match asked {
             Asked::AtTerminal if !is_asked => Nobody.into(),
             Asked::Nobody => Nobody.into(),
+            Asked::ByHost => browser_of_host(server).into(),
             // Without a terminal, nobody would see the page if no browser opens.
             Asked::ByLogin if !person::is_present() => UrlOpener::browser().into(),
             _ => LoginHandler::Browser,
@@ -206,6 +207,16 @@ fn flag_of(option: &str) -> String {
 fn in_flags(problem: &str) -> String {
     let parts = problem.split('`').enumerate();
     parts.map(|(index, part)| if index % 2 == 1 { flag_of(part) } else { part.to_owned() }).collect()
+}
+
+/// The browser, without which the host gets an error that it shows: what a bridge prints is only in
+/// a log.
+fn browser_of_host(server: &str) -> UrlOpener {
+    let (browser, command) = (UrlOpener::browser(), format!("trunkline login {server}"));
+    UrlOpener::of_pages(move |page| {
+        let (opened, command) = (browser.show(page), command.clone());
+        async move { opened.await.map_err(|error| AuthError(format!("{error}; run `{command}` in a terminal"))) }
+    })
 }
 
 /// Prints the page of a login.

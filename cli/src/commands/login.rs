@@ -45,8 +45,8 @@ impl Login {
             let quiet = output.json;
             self.connection.login.trace = Some(trunkline::auth::AuthObserver::new(move |step| print(&step, quiet)));
         }
-        let (connection, has_token) =
-            attempt::log_in(server, &self.connection, Asked::ByLogin).await.map_err(advised)?;
+        let login = attempt::log_in(server, &self.connection, Asked::ByLogin).await;
+        let (connection, has_token) = login.map_err(|failure| advised(failure, self.connection.login.device_code))?;
         let identity = one_line(&connection.identity());
         if output.json {
             let report = json!({"server": connection.client.server_info(), "loggedIn": has_token});
@@ -71,8 +71,11 @@ pub(super) fn over_http(word: String, flags: &ConnectionFlags) -> Result<target:
 }
 
 /// Not "run `trunkline login`" once more.
-fn advised(failure: Failure) -> Failure {
+fn advised(failure: Failure, by_code: bool) -> Failure {
     match failure.exit {
+        Exit::Login if by_code => failure.hint(
+            "--trace shows each step; --no-browser --callback-port 8912 prints a page for a browser on another machine, which needs `ssh -L 8912:127.0.0.1:8912 HOST` first",
+        ),
         Exit::Login => failure.hint(
             "--trace shows each step, --no-browser prints the page, and --device-code works without a browser here",
         ),

@@ -28,6 +28,8 @@ pub(crate) struct Habits {
     issued: usize,
     /// How often a device code is pending before the user agrees.
     pub(crate) pending: usize,
+    /// True if there is no endpoint for device codes.
+    pub(crate) has_no_codes: bool,
     /// True if the user refuses.
     pub(crate) refuses: bool,
 }
@@ -121,7 +123,7 @@ fn answer(asked: &Asked, body: &[u8], origin: &str, habits: &mut Habits) -> (Str
             "token_endpoint": format!("{origin}/token"),
             "registration_endpoint": format!("{origin}/register"),
             "revocation_endpoint": format!("{origin}/revoke"),
-            "device_authorization_endpoint": format!("{origin}/device"),
+            "device_authorization_endpoint": (!habits.has_no_codes).then(|| format!("{origin}/device")),
             "code_challenge_methods_supported": ["S256"],
             "token_endpoint_auth_methods_supported": ["none", "client_secret_basic"],
         })),

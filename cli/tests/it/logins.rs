@@ -187,6 +187,25 @@ fn r19_without_a_terminal_and_a_browser_the_login_ends_and_says_what_to_do() {
 }
 
 #[test]
+fn r19_a_bridge_without_a_browser_tells_its_host_what_to_run() {
+    let (server, desk) = (LoginServer::start(), Desk::without_browser());
+    let mut bridge = Bridge::start(&mut desk.trunkline(&["bridge", &server.url()]));
+    let answer = bridge.answer();
+    let said = answer["error"]["message"].as_str().unwrap_or_default();
+    let command = format!("trunkline login {}", server.url());
+    assert!(said.contains("Could not open a browser") && said.contains(&command), "{answer}");
+}
+
+#[test]
+fn a_server_without_device_codes_is_told_from_one_with_them() {
+    let (server, desk) = (LoginServer::start(), Desk::without_browser());
+    server.habits().has_no_codes = true;
+    let ran = run(&desk, &["login", "--device-code", &server.url()]);
+    let text = ran.failed(3);
+    assert!(text.contains("ssh -L 8912:127.0.0.1:8912") && !text.contains("--device-code works"), "{text}");
+}
+
+#[test]
 fn the_page_is_printed_where_no_browser_shall_open() {
     let (server, desk) = (LoginServer::start(), Desk::new());
     let mut command = desk.trunkline(&["login", "--no-browser", &server.url()]);
@@ -223,7 +242,7 @@ fn a_client_logs_in_for_itself() {
 }
 
 #[test]
-fn a_trace_shows_each_step_beside_its_text_and_no_secret() {
+fn r20_a_trace_shows_each_step_beside_its_text_and_no_secret() {
     let (server, desk) = (LoginServer::start(), Desk::new());
     let ran = run(&desk, &["login", "--trace", &server.url()]).done();
     for step in [
