@@ -10,7 +10,9 @@ use crate::go_modules;
 use crate::requirements::TestSyntax;
 use crate::test::reads::Reads::{self, Core, Form, Path, Tables};
 use crate::test::reads::{ALL_RUST, BENCHES, EXAMPLES, FIXTURES, LOGINS, PACKAGE, PROGRAM, SNIPPETS};
-use crate::test::{Step, Turn, bridge_peers, circles, dependencies, features, inspect_page, sanitized, sizes, suites};
+use crate::test::{
+    Step, Turn, bridge_peers, circles, dependencies, features, host_readers, inspect_page, sanitized, sizes, suites,
+};
 
 /// The native crate of Kotlin, Java, Ruby and Swift.
 const UNIFFI: &[&str] =
@@ -161,6 +163,13 @@ pub(super) static RUST: Entry = Entry {
             "bridge between programs of others",
             &[Core, FIXTURES, PROGRAM, Path("tests/bridges/"), Path("xtask/src/test/bridge_peers.rs")],
             bridge_peers::check,
+        )
+        .long(),
+        Step::new(
+            Turn::Beside,
+            "hosts read what install wrote",
+            &[Core, FIXTURES, PROGRAM, Path("tests/hosts/"), Path("xtask/src/test/host_readers.rs")],
+            host_readers::check,
         )
         .long(),
         // Alone, because one of the scenarios measures time.

@@ -14,6 +14,7 @@ mod examples;
 pub(crate) mod features;
 mod figure;
 mod fixed_bounds;
+pub(crate) mod host_readers;
 pub(crate) mod inspect_page;
 pub(crate) mod lint;
 mod methods;
