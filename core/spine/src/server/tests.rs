@@ -16,7 +16,7 @@ use std::{
     collections::VecDeque,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -57,11 +57,13 @@ pub(in crate::server) struct Peer {
     ids: AtomicU64,
 }
 
+#[derive(Default)]
 pub(in crate::server) struct Out {
     pub(in crate::server) came: Mutex<VecDeque<Value>>,
     /// All received messages as text, including those already taken from `came`.
     pub(in crate::server) texts: Mutex<Vec<String>>,
     pub(in crate::server) auth: Option<RawJson>,
+    pub(in crate::server) is_behind: AtomicBool,
 }
 
 impl Outbound for Out {
@@ -72,6 +74,10 @@ impl Outbound for Out {
             // No `Value` can hold a number of any length: such a message is among the texts only.
             self.came.lock().extend(serde_json::from_str::<Value>(raw.get()).ok());
         }
+    }
+
+    fn is_behind(&self) -> bool {
+        self.is_behind.load(Ordering::Relaxed)
     }
 
     fn auth(&self) -> Option<&RawJson> {
@@ -93,7 +99,7 @@ impl Peer {
 
     pub(in crate::server) fn with(server: &Server, transport: Transport, principal: Option<&str>) -> Self {
         let auth = principal.map(|principal| RawJson::from_value(&json!({"principal": principal})).unwrap());
-        let out = Arc::new(Out { came: Mutex::default(), texts: Mutex::default(), auth });
+        let out = Arc::new(Out { auth, ..Out::default() });
         let unrelated: Arc<dyn Outbound> = out.clone();
         let setup = ConversationSetup { runtime: Arc::new(TestRuntime), transport, unrelated, origin: LISTENER };
         let connection = server.connect(setup, ConversationStart::Session);

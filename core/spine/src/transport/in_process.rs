@@ -12,8 +12,17 @@ use crate::{
     wire_log::Transport,
 };
 use bytes::Bytes;
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 use tokio::sync::mpsc;
+
+/// With more messages in the queue, the client is behind.
+const MAX_QUEUED: usize = 256;
 
 /// Connects to a server in this process.
 pub struct MemoryConnector {
@@ -41,7 +50,8 @@ impl Connector for MemoryConnector {
         // them.
         let (to_server, mut from_client) = mpsc::unbounded_channel::<LinkMessage>();
         let (to_client, mut from_server) = mpsc::unbounded_channel::<Bytes>();
-        let out: Arc<dyn Outbound> = Arc::new(ToClient(to_client));
+        let queued = Arc::new(AtomicUsize::new(0));
+        let out: Arc<dyn Outbound> = Arc::new(ToClient { messages: to_client, queued: Arc::clone(&queued) });
         let setup = ConversationSetup {
             runtime: Arc::clone(&self.runtime),
             transport: Transport::Memory,
@@ -73,6 +83,7 @@ impl Connector for MemoryConnector {
         self.runtime.spawn(Box::pin(async move {
             while let Some(frame) = from_server.recv().await {
                 inbox.message(frame);
+                queued.fetch_sub(1, Ordering::Relaxed);
             }
         }));
         let link: Arc<dyn Link> = Arc::new(MemoryLink { to_server, connection, lifespan });
@@ -122,7 +133,10 @@ impl Link for MemoryLink {
     }
 }
 
-struct ToClient(mpsc::UnboundedSender<Bytes>);
+struct ToClient {
+    messages: mpsc::UnboundedSender<Bytes>,
+    queued: Arc<AtomicUsize>,
+}
 
 impl Outbound for ToClient {
     fn send(&self, outgoing: OutgoingMessage) {
@@ -130,9 +144,15 @@ impl Outbound for ToClient {
             OutgoingMessage::Response { message, .. }
             | OutgoingMessage::Notification(message)
             | OutgoingMessage::Request(message) => {
-                let _ = self.0.send(message);
+                self.queued.fetch_add(1, Ordering::Relaxed);
+                let _ = self.messages.send(message);
             }
             OutgoingMessage::Abandoned => {}
         }
+    }
+
+    /// Otherwise, handlers that report progress faster than the client reads it would fill the queue.
+    fn is_behind(&self) -> bool {
+        self.queued.load(Ordering::Relaxed) > MAX_QUEUED
     }
 }

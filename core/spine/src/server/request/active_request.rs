@@ -21,7 +21,9 @@ use crate::{
             CallObserver, Connection, ConversationOpener, OutgoingMessage, Reply, ServerState, StartedCall, client_of,
         },
     },
+    sync::Mutex,
 };
+use bytes::Bytes;
 use serde_json::{Value, json};
 use std::{
     iter,
@@ -65,6 +67,8 @@ pub(in crate::server) struct RequestCore {
     vars: OnceLock<Vars>,
     record: RequestRecord,
     task: OnceLock<Arc<Task>>,
+    /// The latest progress, while the client is behind.
+    held_progress: Mutex<Option<Bytes>>,
 }
 
 impl Deref for ActiveRequest {
@@ -191,6 +195,7 @@ impl ActiveRequest {
             vars: OnceLock::new(),
             record: RequestRecord::begin(&**connection.runtime()),
             task: OnceLock::new(),
+            held_progress: Mutex::default(),
         };
         Self::at(Arc::new(core), connection.server().snapshot(), None)
     }
@@ -343,11 +348,21 @@ impl ActiveRequest {
             (None, _) => {
                 let progress = CallProgress { progress, total, message };
                 let message = self.connection.conversation().progress(self.key, &self.info, &progress);
-                if let Some(message) = message {
-                    self.send(OutgoingMessage::Notification(message), method::PROGRESS);
+                let Some(message) = message else { return };
+                *self.held_progress.lock() = Some(message);
+                // The next one replaces it, or the response follows.
+                if !self.reply.is_behind() {
+                    self.send_held_progress();
                 }
             }
             (Some(_), None) => {}
+        }
+    }
+
+    /// Sends the latest progress, if it was held back.
+    pub(super) fn send_held_progress(&self) {
+        if let Some(message) = self.held_progress.lock().take() {
+            self.send(OutgoingMessage::Notification(message), method::PROGRESS);
         }
     }
 

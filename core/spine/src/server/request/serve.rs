@@ -60,6 +60,9 @@ impl ActiveRequest {
     /// Sends the response.
     pub(super) fn respond(&self, id: &RequestId, result: Result<RawJson, RpcError>) {
         self.observer.answered(self.method, &result);
+        if self.info.progress_token.is_some() {
+            self.send_held_progress();
+        }
         let outgoing = OutgoingMessage::response(id, result);
         self.connection.send(&*self.reply, outgoing, (&self.info).into(), self.method);
     }

@@ -25,6 +25,10 @@ impl Outbound for ArrivalReply {
         self.reply.is_congested()
     }
 
+    fn is_behind(&self) -> bool {
+        self.reply.is_behind()
+    }
+
     fn can_ask(&self) -> bool {
         self.reply.can_ask()
     }

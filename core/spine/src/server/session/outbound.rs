@@ -77,6 +77,12 @@ pub trait Outbound: Send + Sync + 'static {
         false
     }
 
+    /// Returns whether the client reads more slowly than messages arrive, so that those that replace
+    /// each other should wait.
+    fn is_behind(&self) -> bool {
+        self.is_congested()
+    }
+
     /// Returns whether client requests can be sent here and get a response.
     fn can_ask(&self) -> bool {
         true

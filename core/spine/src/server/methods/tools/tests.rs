@@ -12,6 +12,7 @@ use crate::{
         ToolDefinition, ToolRequest,
         tests::{Peer, modern, server, text_of},
     },
+    sync::Mutex,
 };
 use serde_json::{Value, json};
 use std::{
@@ -84,6 +85,29 @@ async fn h26_36_headers_of_a_listed_tool_of_a_provider_are_compared() {
     assert_eq!(text_of(&peer.answer(id).await), r#"{"region":"eu"}"#);
     let id = peer.request_with("tools/call", params, Some(&mirror("us")));
     assert_eq!(peer.answer(id).await["error"]["code"], -32020);
+}
+
+/// Otherwise, a handler could report more than the client can ever read.
+#[tokio::test(start_paused = true)]
+async fn prg_06_a_client_that_is_behind_gets_the_latest_progress() {
+    let calls = Arc::new(Mutex::new(None));
+    let kept = Arc::clone(&calls);
+    let slow = json!({"name": "slow", "inputSchema": {"type": "object"}});
+    let slow = ToolDefinition::new(slow, move |call: Call| *kept.lock() = Some(call));
+    let peer = Peer::of(&server().add_tool(slow).build());
+    let mut params = modern(json!({"name": "slow"}), json!({}));
+    params["_meta"]["progressToken"] = json!("t");
+    let id = peer.request("tools/call", params);
+    let call: Call = calls.lock().take().unwrap();
+    for (progress, is_behind) in [(1.0, false), (2.0, true), (3.0, true), (4.0, false), (5.0, true), (6.0, true)] {
+        peer.out.is_behind.store(is_behind, Ordering::Relaxed);
+        call.info().progress(progress, None, None);
+    }
+    call.complete(Outcome::Text("done".into()));
+    assert_eq!(text_of(&peer.answer(id).await), "done");
+    let came: Vec<Value> = peer.out.texts.lock().iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+    let reported: Vec<_> = came.iter().map(|message| message["params"]["progress"].as_f64()).collect();
+    assert_eq!(reported, [Some(1.0), Some(4.0), Some(6.0), None]);
 }
 
 /// Also beyond the integers of 64 bits, which a `Value` rounds.

@@ -179,7 +179,7 @@ async fn a_question_that_is_answered_keeps_nothing() {
         })
         .build();
     let peer = Peer::of(&server).in_session(Revision::V2025_11_25, json!({"elicitation": {}})).await;
-    let stream = Arc::new(Out { came: Mutex::default(), texts: Mutex::default(), auth: None });
+    let stream = Arc::new(Out::default());
     let reply: Arc<dyn Outbound> = stream.clone();
     let text = json!({"jsonrpc": "2.0", "id": "c", "method": "tools/call", "params": {"name": "twice"}}).to_string();
     let _ = peer.connection.receive(Frame::parse(&Bytes::from(text), server.options().limits.frame()), None, &reply);
