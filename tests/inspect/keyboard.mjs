@@ -48,7 +48,7 @@ export async function withoutMouse(page) {
 export async function fillSchema(page, { name, keys, sends }) {
   await go(page, `#/tools/${encodeURIComponent(name)}`);
   await page.locator("h2", { hasText: name }).waitFor();
-  await page.locator(".fields :is(input, textarea, select, button)").first().focus();
+  await page.locator(".form :is(input, textarea, select, button)").first().focus();
   for (const key of keys) {
     if (key.startsWith("<")) await page.keyboard.press(key.slice(1, -1));
     else await page.keyboard.type(key);

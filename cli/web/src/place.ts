@@ -1,5 +1,5 @@
 // Where the person is: `#/tools/get-sum?a=1`.
-import { useSyncExternalStore } from "react";
+import { cell } from "./cell";
 import type { Json, JsonObject } from "./protocol";
 
 export const PAGES = ["server", "tools", "resources", "prompts", "tasks", "login"] as const;
@@ -20,12 +20,10 @@ function read(): Place {
 }
 
 /** Not the address that a call writes, but the last one that was gone to. */
-let place = read();
-const readers = new Set<() => void>();
-addEventListener("hashchange", () => {
-  place = read();
-  for (const changed of readers) changed();
-});
+const place = cell(read());
+addEventListener("hashchange", () => place.set(read()));
+
+export const usePlace = (): Place => place.useValue((now) => now);
 
 function decoded(text: string): string {
   try {
@@ -33,16 +31,6 @@ function decoded(text: string): string {
   } catch {
     return text;
   }
-}
-
-export function usePlace(): Place {
-  return useSyncExternalStore(
-    (changed) => {
-      readers.add(changed);
-      return () => readers.delete(changed);
-    },
-    () => place,
-  );
 }
 
 export function linkTo(page: Page, item?: string | null, values?: JsonObject): string {

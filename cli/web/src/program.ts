@@ -46,17 +46,9 @@ export async function command<Name extends Command>(name: Name, input: Commands[
   const request = { method: "POST", headers: { ...headers, "content-type": "application/json" }, body };
   const response = await fetch(`/api/${name}`, request).catch(() => null);
   if (!response) throw new Failed(saying("trunkline has ended", "Start it again, and reload this page."));
-  const text = await response.text();
-  if (response.ok) return JSON.parse(text) as Commands[Name][1];
-  throw new Failed(refusal(text) ?? saying(`trunkline answered ${name} with ${response.status}`, null));
-}
-
-function refusal(text: string): Problem | null {
-  try {
-    return (JSON.parse(text) as Refusal).error;
-  } catch {
-    return null;
-  }
+  const answer: unknown = await response.json().catch(() => null);
+  if (response.ok) return answer as Commands[Name][1];
+  throw new Failed((answer as Refusal | null)?.error ?? saying(`trunkline answered ${name} with ${response.status}`, null));
 }
 
 export function saying(what: string, hint: string | null): Problem {

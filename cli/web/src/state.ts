@@ -1,5 +1,5 @@
 // The state of the page, and how each event changes it.
-import type { Call, Connection, Era, Event, Exchange, LogMessage, ResourceSubscription, Round, Snapshot, WireRow } from "./protocol";
+import type { Era, Event, Snapshot, WireRow } from "./protocol";
 
 /** Rows of the wire that the page keeps; `wire` fetches older ones. */
 export const ROWS_KEPT = 5000;
@@ -15,22 +15,13 @@ export type Link =
   | { state: "ended"; command: string }
   | { state: "unknown" };
 
-export interface State {
+type Known = Omit<Snapshot, "event" | "sequence" | "target">;
+
+export interface State extends Known {
   link: Link;
-  program: Snapshot["program"] | null;
   target: Snapshot["target"] | null;
-  connections: Connection[];
-  wire: WireRow[];
   /** Older rows are kept by the program. */
   wireHasMore: boolean;
-  calls: Call[];
-  rounds: Round[];
-  logs: LogMessage[];
-  roots: Snapshot["roots"];
-  subscriptions: ResourceSubscription[];
-  exchanges: Exchange[];
-  codeForms: Snapshot["codeForms"];
-  lingerSeconds: number;
   /** The era that the page shows. */
   era: Era;
   /** The person has chosen it. */
@@ -39,7 +30,7 @@ export interface State {
 
 export const NOTHING: State = {
   link: { state: "connecting" },
-  program: null,
+  program: { version: "" },
   target: null,
   connections: [],
   wire: [],
@@ -59,10 +50,11 @@ export const NOTHING: State = {
 /** Applies events that arrived together, so that a flood of them draws once. */
 export function after(state: State, events: Event[]): State {
   const next = { ...state };
-  const rows: WireRow[] = [];
+  let rows: WireRow[] = [];
   for (const event of events) {
     if (event.event === "wire") rows.push(event.row);
-    else apply(next, event, rows);
+    if (event.event === "snapshot") rows = [];
+    Object.assign(next, change(next, event));
   }
   if (rows.length > 0) {
     next.wire = [...next.wire, ...rows].slice(-ROWS_KEPT);
@@ -72,55 +64,44 @@ export function after(state: State, events: Event[]): State {
   return next;
 }
 
-function apply(next: State, event: Exclude<Event, { event: "wire" }>, rows: WireRow[]): void {
+function change(state: State, event: Event): Partial<State> {
   switch (event.event) {
     case "snapshot": {
       const { event: _event, sequence: _sequence, ...known } = event;
-      rows.length = 0;
-      Object.assign(next, known, { link: { state: "live" }, wireHasMore: (known.wire[0]?.id ?? 0) > 1 });
-      break;
+      return { ...known, link: { state: "live" }, wireHasMore: (known.wire[0]?.id ?? 0) > 1 };
     }
     case "connection":
-      next.connections = next.connections.map((one) => (one.era === event.connection.era ? event.connection : one));
-      break;
-    case "list":
-      next.connections = next.connections.map((one) => (one.era === event.era ? { ...one, lists: { ...one.lists, [event.list]: event.state } } : one));
-      break;
+      return { connections: state.connections.map((one) => (one.era === event.connection.era ? event.connection : one)) };
+    case "list": {
+      const { era, list, state: changed } = event;
+      return { connections: state.connections.map((one) => (one.era === era ? { ...one, lists: { ...one.lists, [list]: changed } } : one)) };
+    }
     case "call":
-      next.calls = put(next.calls, event.call).slice(-CALLS_KEPT);
-      break;
+      return { calls: put(state.calls, event.call).slice(-CALLS_KEPT) };
     case "progress":
-      next.calls = next.calls.map((call) => (call.id === event.call ? { ...call, progress: event.progress } : call));
-      break;
+      return { calls: state.calls.map((call) => (call.id === event.call ? { ...call, progress: event.progress } : call)) };
     case "roots":
-      next.roots = event.roots;
-      break;
+      return { roots: event.roots };
     case "round":
-      next.rounds = put(next.rounds, event.round);
-      break;
+      return { rounds: put(state.rounds, event.round) };
     case "roundEnded":
-      next.rounds = next.rounds.filter((round) => round.id !== event.round);
-      break;
+      return { rounds: state.rounds.filter((round) => round.id !== event.round) };
     case "log":
-      next.logs = [...next.logs, event.log].slice(-LOGS_KEPT);
-      break;
+      return { logs: [...state.logs, event.log].slice(-LOGS_KEPT) };
     case "subscription": {
       const { era, uri } = event.subscription;
-      const others = next.subscriptions.filter((one) => one.era !== era || one.uri !== uri);
-      next.subscriptions = event.open ? [...others, event.subscription] : others;
-      break;
+      const others = state.subscriptions.filter((one) => one.era !== era || one.uri !== uri);
+      return { subscriptions: event.open ? [...others, event.subscription] : others };
     }
     case "exchange":
-      next.exchanges = put(next.exchanges, event.exchange);
-      break;
+      return { exchanges: put(state.exchanges, event.exchange) };
     case "ladder":
-      next.exchanges = [];
-      break;
+      return { exchanges: [] };
     case "end":
-      next.link = { state: "ended", command: event.command };
-      break;
+      return { link: { state: "ended", command: event.command } };
+    case "wire":
     case "gap":
-      break;
+      return {};
   }
 }
 

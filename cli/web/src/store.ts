@@ -1,7 +1,8 @@
 // The state of the page outside React, and the hooks that read it.
-import { useCallback, useEffect, useState, useSyncExternalStore } from "react";
+import { useCallback, useEffect, useState } from "react";
+import { cell } from "./cell";
 import { Unknown, command, listen, problemOf } from "./program";
-import type { Connection, Era, Event, JsonObject, ListName, Problem } from "./protocol";
+import type { Command, Commands, Connection, Era, Event, JsonObject, ListName, ListState, Problem } from "./protocol";
 import { NOTHING, after, type Link, type State } from "./state";
 
 const FIRST_RETRY_MS = 500;
@@ -9,19 +10,15 @@ const LAST_RETRY_MS = 5000;
 /** Frames stop in a hidden tab. */
 const HIDDEN_MS = 250;
 
-let state = NOTHING;
+const known = cell(NOTHING);
 let waiting: Event[] = [];
-const readers = new Set<() => void>();
 
-function set(next: State): void {
-  state = next;
-  for (const read of readers) read();
-}
+const change = (part: Partial<State>): void => known.set({ ...known.get(), ...part });
 
 function flush(): void {
   const events = waiting;
   waiting = [];
-  set(after(state, events));
+  known.set(after(known.get(), events));
 }
 
 function receive(event: Event): void {
@@ -39,30 +36,20 @@ export async function connect(): Promise<void> {
       });
     } catch (error) {
       if (error instanceof Unknown) {
-        set({ ...state, link: { state: "unknown" } });
+        change({ link: { state: "unknown" } });
         return;
       }
     }
     if (waiting.length > 0) flush();
-    if (state.link.state !== "ended") set({ ...state, link: { state: "lost" } });
+    if (known.get().link.state !== "ended") change({ link: { state: "lost" } });
     await new Promise((resolve) => setTimeout(resolve, wait));
   }
 }
 
-/** A part of the state; `choose` must return the same value while nothing has changed. */
-export function useKnown<T>(choose: (state: State) => T): T {
-  return useSyncExternalStore(
-    (read) => {
-      readers.add(read);
-      return () => readers.delete(read);
-    },
-    () => choose(state),
-  );
-}
-
+export const useKnown = known.useValue;
 export const useLink = (): Link => useKnown((state) => state.link);
 export const useEra = (): Era => useKnown((state) => state.era);
-export const chooseEra = (era: Era): void => set({ ...state, era, isChosen: true });
+export const chooseEra = (era: Era): void => change({ era, isChosen: true });
 
 export function useConnection(): Connection | null {
   return useKnown((state) => state.connections.find((one) => one.era === state.era) ?? null);
@@ -75,56 +62,54 @@ export function useRevision(era: Era): string {
 
 /** Adds older rows of the wire, which the program has kept. */
 export async function fetchOlderRows(): Promise<void> {
-  const first = state.wire[0];
+  const [first] = known.get().wire;
   if (!first) return;
   const { rows } = await command("wire", { before: first.id });
-  set({ ...state, wire: [...rows, ...state.wire], wireHasMore: rows.length > 0 && (rows[0]?.id ?? 0) > 1 });
+  change({ wire: [...rows, ...known.get().wire], wireHasMore: rows.length > 0 && (rows[0]?.id ?? 0) > 1 });
 }
 
 export interface Listed {
   items: JsonObject[] | null;
   problem: Problem | null;
+  state: ListState["state"] | null;
   refresh: () => void;
 }
 
-interface Fetched {
-  key: string;
-  items: JsonObject[] | null;
-  problem: Problem | null;
-}
+type Fetched = Pick<Listed, "items" | "problem"> & { version: number };
 
-const fetched = new Map<string, Fetched>();
+const fetched = cell<Partial<Record<string, Fetched>>>({});
 
 /** The items of a list, fetched again when the server has changed them. */
 export function useList(list: ListName): Listed {
   const era = useEra();
-  const version = useConnection()?.lists[list].version ?? 0;
-  const ready = useConnection()?.lists[list].state === "ready";
+  const { version = 0, state = null, problem = null } = useConnection()?.lists[list] ?? {};
   const slot = `${era} ${list}`;
-  const key = `${slot} ${version}`;
-  const [, draw] = useState(0);
+  const last = fetched.useValue((all) => all[slot]);
   const fetchItems = useCallback(
     async (refresh: boolean) => {
-      let found: Fetched;
-      try {
-        found = { key, items: (await command("list", { era, list, refresh })).items, problem: null };
-      } catch (error) {
-        found = { key, items: fetched.get(slot)?.items ?? null, problem: problemOf(error) };
-      }
-      fetched.set(slot, found);
-      draw((count) => count + 1);
+      const found = await command("list", { era, list, refresh }).then(
+        ({ items }) => ({ items, problem: null }),
+        (error: unknown) => ({ items: fetched.get()[slot]?.items ?? null, problem: problemOf(error) }),
+      );
+      fetched.set({ ...fetched.get(), [slot]: { version, ...found } });
     },
-    [era, list, slot, key],
+    [era, list, slot, version],
   );
+  const isNew = state === "ready" && last?.version !== version;
   useEffect(() => {
-    if (ready && fetched.get(slot)?.key !== key) void fetchItems(false);
-  }, [fetchItems, ready, slot, key]);
-  const last = fetched.get(slot);
-  return { items: last?.items ?? null, problem: last?.problem ?? null, refresh: () => void fetchItems(true) };
+    if (isNew) void fetchItems(false);
+  }, [isNew, fetchItems]);
+  return { items: last?.items ?? null, problem: last?.problem ?? problem, state, refresh: () => void fetchItems(true) };
+}
+
+export interface Action {
+  busy: boolean;
+  problem: Problem | null;
+  run: (work: () => Promise<unknown>) => void;
 }
 
 /** Runs commands one at a time for a control, and keeps the problem of the last one. */
-export function useAction(): { busy: boolean; problem: Problem | null; run: (work: () => Promise<unknown>) => void } {
+export function useAction(): Action {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
   const run = useCallback((work: () => Promise<unknown>) => {
@@ -135,4 +120,35 @@ export function useAction(): { busy: boolean; problem: Problem | null; run: (wor
       .finally(() => setBusy(false));
   }, []);
   return { busy, problem, run };
+}
+
+interface Answer<T> {
+  answer: T | null;
+  problem: Problem | null;
+}
+
+/** The answer of a command to what is entered now, asked for after a pause; `null` asks nothing. */
+export function useAnswer<Name extends Command>(name: Name, input: Commands[Name][0] | null, pauseMs = 0): Answer<Commands[Name][1]> {
+  const [found, setFound] = useState<Answer<Commands[Name][1]>>({ answer: null, problem: null });
+  const asked = JSON.stringify(input);
+  useEffect(() => {
+    let current = true;
+    const set = (answer: Commands[Name][1] | null, problem: Problem | null): void => {
+      if (current) setFound({ answer, problem });
+    };
+    const timer = setTimeout(() => {
+      const wanted = JSON.parse(asked) as Commands[Name][0] | null;
+      if (wanted === null) set(null, null);
+      else
+        command(name, wanted).then(
+          (answer) => set(answer, null),
+          (error: unknown) => set(null, problemOf(error)),
+        );
+    }, pauseMs);
+    return () => {
+      current = false;
+      clearTimeout(timer);
+    };
+  }, [name, asked, pauseMs]);
+  return found;
 }

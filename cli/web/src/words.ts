@@ -17,12 +17,10 @@ export function brief(text: string, most = BRIEF): string {
   return printable(text.length > most ? `${text.slice(0, most)}…` : text);
 }
 
+const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 });
+
 /** 24 hours, with milliseconds. */
-export function timeOf(at: number): string {
-  const date = new Date(at);
-  const two = (value: number): string => String(value).padStart(2, "0");
-  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, "0")}`;
-}
+export const timeOf = (at: number): string => clock.format(at);
 
 export function sizeOf(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;
@@ -39,10 +37,10 @@ export const many = (count: number, word: string): string => `${count.toLocaleSt
 
 export const isObject = (value: Json | undefined): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value);
 
-export const textIn = (object: JsonObject | null | undefined, member: string): string | null => {
-  const value = object?.[member];
-  return typeof value === "string" ? value : null;
-};
+/** The first of some members that is text. */
+export function textIn(object: JsonObject | null | undefined, ...members: string[]): string | null {
+  return members.map((member) => object?.[member]).find((value) => typeof value === "string") ?? null;
+}
 
 export const objectIn = (object: JsonObject | null | undefined, member: string): JsonObject | null => {
   const value = object?.[member];

@@ -8,7 +8,7 @@ import { command } from "../program";
 import type { Call, Round } from "../protocol";
 import { useAction, useKnown, useRevision } from "../store";
 import { brief, isObject, msOf, printable, sizeOf, timeOf } from "../words";
-import { ResultView, fetchResult } from "./result";
+import { ResultView } from "./result";
 import { RoundCard } from "./round";
 
 export const isToolError = (call: Call): boolean => isObject(call.result?.json) && call.result.json.isError === true;
@@ -62,7 +62,7 @@ function Body({ call, rounds }: { call: Call; rounds: Round[] }) {
         <RoundCard key={round.id} round={round} />
       ))}
       {call.problem && <ProblemBox problem={call.problem} />}
-      {call.result && <ResultView call={call} content={call.result} fetchAll={fetchResult(call.id)} />}
+      {call.result && <ResultView call={call} content={call.result} />}
     </div>
   );
 }

@@ -1,68 +1,54 @@
 // The result of a call: as text, as structured content, and as it came.
 import { Download } from "lucide-react";
-import { useEffect, useState, type ReactNode } from "react";
-import { Button, Copy, ProblemBox } from "../parts/controls";
-import { Segments } from "../parts/segments";
+import { useMemo, useState } from "react";
+import { Button, ProblemBox } from "../parts/controls";
+import { Segments, type Segment } from "../parts/segments";
 import { JsonView, LongText } from "../parts/text";
 import { go } from "../place";
 import { command } from "../program";
 import type { Call, Content, Json, JsonObject } from "../protocol";
-import { useAction } from "../store";
+import { useAction, useAnswer } from "../store";
 import { brief, isObject, objectIn, objectsIn, printable, save, sizeOf, textIn } from "../words";
 
 /** Pictures that a browser decodes and that cannot run anything in an `img`. */
 const PICTURE = /^image\/(png|jpeg|gif|webp|avif|bmp|svg\+xml)$/;
 const BASE64 = /^[A-Za-z0-9+/=\s]*$/;
 
-export function ResultView({ call, content, fetchAll }: { call: Call; content: Content; fetchAll: () => Promise<string> }) {
-  const [whole, setWhole] = useState<Json | undefined>(content.json);
-  const { busy, problem, run } = useAction();
-  useEffect(() => setWhole(content.json), [content]);
-  if (whole === undefined) {
-    return (
-      <div className="result">
-        <div className="note-line">
-          <span>
-            The first {sizeOf(content.part?.length ?? 0)} of {sizeOf(content.bytes)}
-          </span>
-          <Button disabled={busy} onClick={() => run(async () => setWhole(JSON.parse(await fetchAll()) as Json))} text="Show all" />
-          <Button
-            icon={Download}
-            disabled={busy}
-            onClick={() => run(async () => save("result.json", [await fetchAll()], "application/json"))}
-            text="Save"
-          />
-        </div>
-        {problem && <ProblemBox problem={problem} />}
-        <LongText text={content.part ?? ""} label="Beginning of the result" />
+export function ResultView({ call, content }: { call: Call; content: Content }) {
+  const [wanted, setWanted] = useState(false);
+  const { answer, problem } = useAnswer("body", wanted ? { call: call.id } : null);
+  const action = useAction();
+  const whole = useMemo(() => (answer ? (JSON.parse(answer.text) as Json) : content.json), [answer, content]);
+  if (whole !== undefined) return <Views method={call.method} value={whole} />;
+  const saveAll = async (): Promise<void> => save("result.json", [(await command("body", { call: call.id })).text], "application/json");
+  const failure = problem ?? action.problem;
+  return (
+    <div className="result">
+      <div className="note-line">
+        <span>
+          The first {sizeOf(content.part?.length ?? 0)} of {sizeOf(content.bytes)}
+        </span>
+        <Button disabled={wanted && !failure} onClick={() => setWanted(true)} text="Show all" />
+        <Button icon={Download} disabled={action.busy} onClick={() => action.run(saveAll)} text="Save" />
       </div>
-    );
-  }
-  return <Views method={call.method} value={whole} />;
+      {failure && <ProblemBox problem={failure} />}
+      <LongText text={content.part ?? ""} label="Beginning of the result" />
+    </div>
+  );
 }
 
 function Views({ method, value }: { method: string; value: Json }) {
   const result = isObject(value) ? value : {};
-  const structured = result.structuredContent;
   const parts = partsOf(method, result);
-  const names = [...(parts === null ? [] : ["Text"]), ...(structured === undefined ? [] : ["Structured"]), "Raw"];
-  const [wanted, setWanted] = useState("Text");
-  const chosen = names.includes(wanted) ? wanted : (names[0] ?? "Raw");
-  const view: Record<string, () => ReactNode> = {
-    Text: () => <Parts parts={parts ?? []} />,
-    Structured: () => <JsonView value={structured ?? null} label="Structured content" />,
-    Raw: () => <JsonView value={value} label="Result" />,
-  };
-  const text = chosen === "Text" ? textOf(parts ?? []) : JSON.stringify(chosen === "Structured" ? structured : value, null, 2);
-  return (
-    <Segments
-      label="Views of the result"
-      chosen={chosen}
-      onChoose={setWanted}
-      segments={names.map((name) => ({ name, view: view[name] ?? (() => null) }))}>
-      <Copy text={text} label="Copy the result" />
-    </Segments>
-  );
+  const json = (name: string, label: string, shown: Json): Segment => ({
+    name,
+    view: () => <JsonView value={shown} label={label} />,
+    text: () => JSON.stringify(shown, null, 2),
+  });
+  const segments: Segment[] = [json("Raw", "Result", value)];
+  if (result.structuredContent !== undefined) segments.unshift(json("Structured", "Structured content", result.structuredContent));
+  if (parts) segments.unshift({ name: "Text", view: () => <Parts parts={parts} />, text: () => textOf(parts) });
+  return <Segments label="Views of the result" segments={segments} />;
 }
 
 /** The parts of a result that can be read, each with who says it; `null` for other methods. */
@@ -111,7 +97,7 @@ function Part({ part }: { part: JsonObject }) {
     return (
       <p className="note-line">
         <span className="mono">{brief(uri)}</span>
-        <span>{brief(textIn(part, "title") ?? textIn(part, "name") ?? "")}</span>
+        <span>{brief(textIn(part, "title", "name") ?? "")}</span>
         <Button onClick={() => go("resources", uri)} text="Read it" />
       </p>
     );
@@ -153,5 +139,3 @@ function Media({ data, mime }: { data: string; mime: string }) {
     </figure>
   );
 }
-
-export const fetchResult = (call: number) => async (): Promise<string> => (await command("body", { call })).text;

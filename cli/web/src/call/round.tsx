@@ -28,7 +28,12 @@ export function RoundCard({ round }: { round: Round }) {
     // Focus the answer after a call, but never take the focus from a field that is being edited.
     if (idle) card.current?.querySelector<HTMLElement>("input, textarea, select, button")?.focus();
   }, []);
-  const title = { form: "The server asks", url: "The server asks to open a page", sampling: "The server asks for a message of a model", login: "Log in" };
+  const title = {
+    form: "The server asks",
+    url: "The server asks to open a page",
+    sampling: "The server asks for a message of a model",
+    login: "Log in",
+  };
   return (
     <section
       ref={card}

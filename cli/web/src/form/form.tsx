@@ -4,6 +4,7 @@ import { TranslatableString, englishStringTranslator, type Experimental_DefaultF
 import { Component, useId, useMemo, useRef, type ReactNode } from "react";
 import type { JsonObject } from "../protocol";
 import { isObject } from "../words";
+import type { Completing } from "./completed";
 import { filled, forForm } from "./schema";
 import { templates, widgets } from "./theme";
 import { validator } from "./validator";
@@ -23,9 +24,10 @@ interface Props {
   value: JsonObject;
   onChange: (value: JsonObject) => void;
   disabled?: boolean;
+  completing?: Completing | null;
 }
 
-export function Form({ schema, value, onChange, disabled = false }: Props) {
+export function Form({ schema, disabled = false, completing = null, ...rest }: Props) {
   const id = useId();
   const shown = useMemo(() => forForm(schema), [schema]);
   const isOpen = ["anyOf", "oneOf", "allOf", "$ref", "patternProperties"].some((key) => key in shown);
@@ -35,22 +37,24 @@ export function Form({ schema, value, onChange, disabled = false }: Props) {
   }
   return (
     <Guard key={JSON.stringify(schema).length}>
-      <Inner id={id} schema={shown} value={value} onChange={onChange} disabled={disabled} />
+      <Inner id={id} schema={shown} disabled={disabled} completing={completing} {...rest} />
     </Guard>
   );
 }
 
-function Inner({ id, schema, value, onChange, disabled }: Required<Props> & { id: string }) {
+function Inner({ id, schema, value, onChange, disabled, completing }: Required<Props> & { id: string }) {
   // The form keeps what it was given, and fields that are not yet filled.
   const data = useRef<unknown>(value);
   return (
     <Themed
       tagName="div"
+      className="form"
       idPrefix={id}
       schema={schema}
       uiSchema={ui}
       validator={validator}
       formData={data.current}
+      formContext={{ completing }}
       disabled={disabled}
       liveValidate="onBlur"
       showErrorList={false}

@@ -11,7 +11,9 @@ const SINGLE = ["items", "additionalProperties", "not", "if", "then", "else", "c
  * left out instead, and several types are a choice of schemas.
  */
 export function forForm(schema: JsonObject): JsonObject {
-  return walk(schema, true);
+  // The page shows what the whole is.
+  const { title: _title, description: _description, ...members } = schema;
+  return walk(members, true);
 }
 
 function walk(schema: JsonObject, required: boolean): JsonObject {

@@ -1,44 +1,21 @@
 // The look of forms: one column, labels above fields, native controls.
-import {
-  ADDITIONAL_PROPERTY_FLAG,
-  ariaDescribedByIds,
-  buttonId,
-  canExpand,
-  descriptionId,
-  errorId,
-  getInputProps,
-  titleId,
-  type ArrayFieldItemTemplateProps,
-  type ArrayFieldTemplateProps,
-  type BaseInputTemplateProps,
-  type DescriptionFieldProps,
-  type FieldErrorProps,
-  type FieldTemplateProps,
-  type IconButtonProps,
-  type MultiSchemaFieldTemplateProps,
-  type ObjectFieldTemplateProps,
-  type TemplatesType,
-  type TitleFieldProps,
-  type UnsupportedFieldProps,
-  type WidgetProps,
-  type WrapIfAdditionalTemplateProps,
-} from "@rjsf/utils";
+import { ADDITIONAL_PROPERTY_FLAG, ariaDescribedByIds, getInputProps, type IconButtonProps, type TemplatesType, type WidgetProps } from "@rjsf/utils";
 import SelectWidget from "@rjsf/core/lib/components/widgets/SelectWidget.js";
 import { ChevronDown, ChevronUp, Copy, Plus, X, type LucideIcon } from "lucide-react";
-import type { ChangeEvent, MouseEvent, ReactNode } from "react";
+import type { ChangeEvent, ComponentType, MouseEvent, ReactNode } from "react";
 import { flushSync } from "react-dom";
-import { Button, IconButton } from "../parts/controls";
+import { Button, IconButton, Prose } from "../parts/controls";
 import { brief, printable } from "../words";
+import { useOffered, type Completing } from "./completed";
 
-/** A long description scrolls, and the keyboard must reach it. */
-const SCROLLS_FROM = 300;
+type Props<Name extends keyof TemplatesType> = TemplatesType[Name] extends ComponentType<infer Found> ? Found : never;
 
 const isUnion = (schema: { anyOf?: unknown; oneOf?: unknown; enum?: unknown }): boolean =>
   (schema.anyOf !== undefined || schema.oneOf !== undefined) && schema.enum === undefined;
 
 const isStructure = (schema: { type?: unknown }): boolean => schema.type === "object" || schema.type === "array";
 
-function Field(props: FieldTemplateProps) {
+function Field(props: Props<"FieldTemplate">) {
   const { id, label, children, errors, description, hidden, required, displayLabel, schema, registry } = props;
   // The library leaves the label of a checkbox to the checkbox, and that of a union to its variant.
   const isLabelled = [displayLabel, schema.type === "boolean", isUnion(schema) && !isStructure(schema)].includes(true);
@@ -46,7 +23,13 @@ function Field(props: FieldTemplateProps) {
   const { WrapIfAdditionalTemplate: Wrap } = registry.templates;
   return (
     <Wrap {...props}>
-      {isLabelled && <Label id={id} text={label} required={required === true} type={typeName(schema)} />}
+      {isLabelled && (
+        <label className="field-label" htmlFor={id}>
+          <Name text={label} required={required}>
+            <span className="type">{typeName(schema)}</span>
+          </Name>
+        </label>
+      )}
       {isLabelled && description}
       {children}
       {!isStructure(schema) && errors}
@@ -54,130 +37,44 @@ function Field(props: FieldTemplateProps) {
   );
 }
 
-function Label({ id, text, required, type }: { id: string; text: string; required: boolean; type: string }) {
-  return (
-    <label className="field-label" htmlFor={id}>
-      <span className="name">{brief(text)}</span>
-      {required && (
-        <span className="star" title="required">
-          *
-        </span>
-      )}
-      <span className="type">{type}</span>
-    </label>
-  );
-}
+const Name = ({ text, required, children }: { text: string; required?: boolean | undefined; children?: ReactNode }) => (
+  <>
+    <span className="name">{brief(text)}</span>
+    {required === true && <span className="star" title="required" children="*" />}
+    {children}
+  </>
+);
 
-function typeName(schema: FieldTemplateProps["schema"]): string {
+function typeName(schema: Props<"FieldTemplate">["schema"]): string {
   if (schema.const !== undefined) return "constant";
   if (schema.enum || (schema.oneOf?.every((one) => typeof one === "object" && "const" in one) ?? false)) return "choice";
   const type = Array.isArray(schema.type) ? schema.type.join(" or ") : (schema.type ?? "");
   return schema.format === undefined ? type : `${type}, ${schema.format}`;
 }
 
-interface LegendProps {
-  id: string;
-  title: string;
-  required?: boolean | undefined;
-  control?: ReactNode;
-}
+const Title = ({ id, title, required, optionalDataControl }: Props<"TitleFieldTemplate">) => (
+  <legend id={id} className="field-label">
+    <Name text={title} required={required} children={optionalDataControl} />
+  </legend>
+);
 
-function Legend({ id, title, required, control }: LegendProps) {
-  return (
-    <legend id={id} className="field-label">
-      <span className="name">{brief(title)}</span>
-      {required === true && <span className="star">*</span>}
-      {control}
-    </legend>
-  );
-}
-
-const Title = ({ optionalDataControl, ...props }: TitleFieldProps): ReactNode => <Legend {...props} control={optionalDataControl} />;
-
-function Description({ id, description }: Pick<DescriptionFieldProps, "id" | "description">) {
-  if (!description) return null;
-  return (
-    <p id={id} className="field-description" tabIndex={typeof description === "string" && description.length > SCROLLS_FROM ? 0 : undefined}>
-      {typeof description === "string" ? brief(description, 10_000) : description}
-    </p>
-  );
-}
-
-function Errors({ errors = [], fieldPathId }: FieldErrorProps) {
-  if (errors.length === 0) return null;
-  return (
-    <ul id={errorId(fieldPathId)} className="field-errors">
-      {errors.map((error, at) => (
-        <li key={at}>{typeof error === "string" ? brief(error) : error}</li>
-      ))}
-    </ul>
-  );
-}
-
-function ObjectFields(props: ObjectFieldTemplateProps) {
-  const { title, description, properties, fieldPathId, schema, uiSchema, required, optionalDataControl } = props;
-  const content = (
-    <>
-      {properties.map(({ content: one }) => one)}
-      {canExpand(schema, uiSchema, props.formData as object | undefined) && (
-        <Adding id={buttonId(fieldPathId, "add")} text="Add a member" disabled={props.disabled} onAdd={props.onAddProperty} />
-      )}
-    </>
-  );
-  if (fieldPathId.path.length === 0) return <div className="fields">{content}</div>;
-  if (properties.length === 0 && isUnion(schema) && !schema.properties) return null;
-  return (
-    <fieldset className="fields nested" id={fieldPathId.$id}>
-      {title && <Legend id={titleId(fieldPathId)} title={title} required={required} control={optionalDataControl} />}
-      <Description id={descriptionId(fieldPathId)} description={description ?? ""} />
-      {content}
-    </fieldset>
-  );
-}
-
-function Items({ title, schema, fieldPathId, items, canAdd, onAddClick, required, optionalDataControl, disabled }: ArrayFieldTemplateProps) {
-  return (
-    <fieldset className="fields nested" id={fieldPathId.$id}>
-      <Legend id={titleId(fieldPathId)} title={title} required={required} control={optionalDataControl} />
-      <Description id={descriptionId(fieldPathId)} description={schema.description ?? ""} />
-      {items}
-      {canAdd && <Adding id={buttonId(fieldPathId, "add")} text="Add an item" disabled={disabled} onAdd={onAddClick} />}
-    </fieldset>
-  );
-}
-
-interface AddingProps {
-  id: string;
-  text: string;
-  disabled?: boolean | undefined;
-  onAdd: (event: MouseEvent) => void;
-}
+const Description = ({ id, description }: Props<"DescriptionFieldTemplate">) =>
+  typeof description === "string" && description !== "" && <Prose id={id} text={description} className="field-description" />;
 
 /** Adds a field, and goes to it. */
-function Adding({ id, text, disabled, onAdd }: AddingProps) {
+function Add({ id, className, disabled, onClick }: IconButtonProps) {
   const add = (event: MouseEvent<HTMLButtonElement>): void => {
     // At once, so that no key that follows goes elsewhere.
-    flushSync(() => onAdd(event));
-    event.currentTarget.previousElementSibling?.querySelector<HTMLElement>("input, textarea, select, button")?.focus();
+    flushSync(() => onClick?.(event));
+    const before = event.currentTarget.previousElementSibling;
+    const added = before?.matches(".array-item-list") === true ? before.lastElementChild : before;
+    added?.querySelector<HTMLElement>("input, textarea, select, button")?.focus();
   };
+  const text = className?.includes("array") === true ? "Add an item" : "Add a member";
   return <Button id={id} icon={Plus} kind="quiet" onClick={add} disabled={disabled} text={text} />;
 }
 
-function Item({ children, buttonsProps, hasToolbar, registry }: ArrayFieldItemTemplateProps) {
-  const { ArrayFieldItemButtonsTemplate: Buttons } = registry.templates;
-  return (
-    <div className="item">
-      <div className="item-content">{children}</div>
-      {hasToolbar && (
-        <div className="item-buttons">
-          <Buttons {...buttonsProps} />
-        </div>
-      )}
-    </div>
-  );
-}
-
-function Member(props: WrapIfAdditionalTemplateProps) {
+function Member(props: Props<"WrapIfAdditionalTemplate">) {
   const { id, schema, children, label, onKeyRenameBlur, onRemoveProperty, disabled } = props;
   if (!(ADDITIONAL_PROPERTY_FLAG in schema)) return <div className="field">{children}</div>;
   return (
@@ -196,9 +93,9 @@ function Member(props: WrapIfAdditionalTemplateProps) {
   );
 }
 
-function Variants({ selector, optionSchemaField }: MultiSchemaFieldTemplateProps) {
+function Variants({ selector, optionSchemaField }: Props<"MultiSchemaFieldTemplate">) {
   return (
-    <div className="fields variants">
+    <div className="variants">
       <label className="field">
         <span className="hidden">Variant</span>
         {selector}
@@ -209,27 +106,44 @@ function Variants({ selector, optionSchemaField }: MultiSchemaFieldTemplateProps
 }
 
 /** Text grows with its lines; other values have the browser's field. */
-function Input(props: BaseInputTemplateProps) {
-  const { id, disabled, readonly, onChange, onBlur, onFocus, options, schema, type, placeholder, required } = props;
+function Input(props: Props<"BaseInputTemplate">) {
+  const { id, name, disabled, readonly, onChange, onBlur, onFocus, options, schema, type, placeholder, required, registry } = props;
   const value: unknown = props.value;
   const { type: found, step, min, max } = getInputProps(schema, type as string | undefined, options);
   const text = typeof value === "string" || typeof value === "number" ? String(value) : "";
+  const { completing } = registry.formContext as { completing: Completing | null };
+  const offered = useOffered(completing, name);
   const shared = {
     id,
     name: id,
     value: text,
-    placeholder,
+    placeholder: offered.hint || placeholder,
     disabled: disabled === true || readonly === true,
     "aria-required": required === true,
     "aria-describedby": ariaDescribedByIds(id),
     onChange: ({ target }: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => onChange(target.value === "" ? options.emptyValue : target.value),
     onBlur: () => onBlur(id, value),
-    onFocus: () => onFocus(id, value),
+    onFocus: () => {
+      offered.ask();
+      onFocus(id, value);
+    },
   };
-  const isPlain = found === "text" && schema.format === undefined;
+  const isPlain = found === "text" && schema.format === undefined && completing === null;
   return (
     <div>
-      {isPlain ? <textarea rows={1} spellCheck={false} {...shared} /> : <input type={found} step={step} min={min} max={max} {...shared} />}
+      {isPlain ? (
+        <textarea rows={1} spellCheck={false} {...shared} />
+      ) : (
+        <input type={found} step={step} min={min} max={max} list={`${id}-offered`} {...shared} />
+      )}
+      {completing && (
+        <datalist
+          id={`${id}-offered`}
+          children={offered.values.map((one) => (
+            <option key={one} value={one} />
+          ))}
+        />
+      )}
       {printable(text) !== text && <p className="field-errors">Hidden characters: {brief(printable(text))}</p>}
     </div>
   );
@@ -262,7 +176,7 @@ function YesNo({ id, disabled, readonly, onChange, schema, required, ...rest }: 
   );
 }
 
-function Unsupported({ reason }: UnsupportedFieldProps) {
+function Unsupported({ reason }: Props<"UnsupportedFieldTemplate">) {
   return <p className="field-errors">The form has no field for this ({brief(reason)}). JSON takes any value.</p>;
 }
 
@@ -271,7 +185,7 @@ const iconButton = (icon: LucideIcon, label: string) =>
     return <IconButton id={id} icon={icon} label={label} onClick={onClick} disabled={disabled === true} />;
   };
 
-function Recursion({ name, onExpand, fieldPathId }: { name: string; onExpand: (id: string) => void; fieldPathId: { $id: string } }) {
+function Recursion({ name, onExpand, fieldPathId }: Props<"CyclicSchemaExpandTemplate">) {
   return <Button icon={Plus} kind="quiet" onClick={() => onExpand(fieldPathId.$id)} text={`Add ${brief(name)}`} />;
 }
 
@@ -279,17 +193,13 @@ export const templates: Partial<TemplatesType> = {
   FieldTemplate: Field,
   TitleFieldTemplate: Title,
   DescriptionFieldTemplate: Description,
-  FieldErrorTemplate: Errors,
-  ObjectFieldTemplate: ObjectFields,
-  ArrayFieldTemplate: Items,
-  ArrayFieldItemTemplate: Item,
   WrapIfAdditionalTemplate: Member,
   MultiSchemaFieldTemplate: Variants,
   BaseInputTemplate: Input,
   UnsupportedFieldTemplate: Unsupported,
   CyclicSchemaExpandTemplate: Recursion,
   ButtonTemplates: {
-    AddButton: iconButton(Plus, "Add"),
+    AddButton: Add,
     CopyButton: iconButton(Copy, "Copy this item"),
     MoveUpButton: iconButton(ChevronUp, "Move this item up"),
     MoveDownButton: iconButton(ChevronDown, "Move this item down"),

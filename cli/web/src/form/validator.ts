@@ -1,6 +1,7 @@
 // The validator of forms. Unlike ajv, json-schema-library compiles no code, which the CSP forbids.
-import { toErrorList, type ErrorSchema, type RJSFSchema, type RJSFValidationError, type ValidatorType } from "@rjsf/utils";
+import { toErrorList, toErrorSchema, type RJSFSchema, type RJSFValidationError, type ValidatorType } from "@rjsf/utils";
 import { compileSchema, draft07, draft2019, draft2020, type SchemaNode } from "json-schema-library";
+import { brief } from "../words";
 
 const drafts = [draft07, draft2019, draft2020];
 const compiled = new WeakMap<object, WeakMap<object, SchemaNode>>();
@@ -30,25 +31,15 @@ function errorsOf(schema: RJSFSchema, data: unknown): RJSFValidationError[] {
       // A missing member is said at its own field.
       const name = code === "required-property-error" && typeof key === "string" ? `/${key}` : "";
       const path = `${pointer.replace(/^#/, "")}${name}`;
-      const said = name === "" ? message.replace(/ in `#[^`]*`/, "") : "This is required.";
+      const said = name === "" ? brief(message.replace(/ in `#[^`]*`/, "")) : "This is required.";
       return { name: "schema", message: said, property: path.replaceAll("/", "."), stack: said, params: {} };
     });
-}
-
-function bySchema(errors: RJSFValidationError[]): ErrorSchema {
-  const root: Record<string, unknown> = {};
-  for (const { property = "", message } of errors) {
-    let at = root;
-    for (const name of property.split(".").slice(1)) at = (at[name] ??= {}) as Record<string, unknown>;
-    ((at.__errors ??= []) as string[]).push(message ?? "");
-  }
-  return root as ErrorSchema;
 }
 
 export const validator: ValidatorType = {
   validateFormData(data, schema) {
     const errors = errorsOf(schema, data ?? {});
-    const errorSchema = bySchema(errors);
+    const errorSchema = toErrorSchema(errors);
     return { errors: toErrorList(errorSchema), errorSchema };
   },
   isValid(schema, data, root) {

@@ -1,52 +1,33 @@
-import { Bell, BellOff, Play } from "lucide-react";
-import { useEffect, useMemo, useState } from "react";
-import { Calls, useCalls } from "../call/call-card";
-import { MOD, useKey } from "../keys";
-import { CompletedFields } from "../parts/completed";
-import { Badge, Button, Empty, Facts, Head, ProblemBox } from "../parts/controls";
-import { mono } from "../parts/text";
+import { Bell, BellOff } from "lucide-react";
+import { useState } from "react";
+import { Caller } from "../call/caller";
+import { CompletedFields } from "../form/completed";
+import { Badge, Button, Facts, Head, ProblemBox } from "../parts/controls";
 import { Split } from "../parts/split";
-import { go, usePlace } from "../place";
+import { mono } from "../parts/text";
 import { command } from "../program";
 import type { JsonObject } from "../protocol";
-import { useAction, useConnection, useEra, useKnown, useList } from "../store";
+import { useAction, useAnswer, useConnection, useEra, useKnown, useList } from "../store";
 import { brief, many, objectIn, sizeOf, textIn, timeOf } from "../words";
-import { useInstead } from "./instead";
 
-const keyOf = (one: JsonObject): string => textIn(one, "uri") ?? textIn(one, "uriTemplate") ?? "";
-const labelOf = (one: JsonObject): string => textIn(one, "title") ?? textIn(one, "name") ?? keyOf(one);
-const searched = (one: JsonObject): string => `${keyOf(one)} ${labelOf(one)} ${textIn(one, "description") ?? ""}`;
+const NAMES = ["uri", "uriTemplate"];
+const keyOf = (one: JsonObject): string => textIn(one, ...NAMES) ?? "";
+const labelOf = (one: JsonObject): string => textIn(one, "title", "name", ...NAMES) ?? "";
 
 export function Resources() {
-  const { item } = usePlace();
-  const era = useEra();
-  const resources = useList("resources");
-  const templates = useList("resourceTemplates");
-  const noResources = useInstead("resources", "resources", resources);
-  const all = useMemo(() => [...(templates.items ?? []), ...(resources.items ?? [])], [templates.items, resources.items]);
-  const chosen = all.find((one) => keyOf(one) === item) ?? (item === null || item.includes("{") ? null : { uri: item });
-  const refresh = (): void => {
-    resources.refresh();
-    templates.refresh();
-  };
+  const [templates, resources] = [useList("resourceTemplates"), useList("resources")];
   return (
     <Split
-      label="resources"
-      items={all}
-      keyOf={keyOf}
-      textOf={searched}
+      page="resources"
+      lists={[
+        ["resource", resources],
+        ["template", templates],
+      ]}
+      names={NAMES}
+      verb="read it"
       row={(one) => <Row one={one} />}
-      chosen={item}
-      onChoose={(key) => go("resources", key)}
-      onRefresh={refresh}
-      instead={all.length > 0 ? null : noResources}>
-      {chosen && "uriTemplate" in chosen && <Template key={`${era} ${keyOf(chosen)}`} template={chosen} />}
-      {chosen && !("uriTemplate" in chosen) && <Resource key={`${era} ${keyOf(chosen)}`} resource={chosen} />}
-      {item === null && all.length > 0 && (
-        <Empty
-          title={`${many(resources.items?.length ?? 0, "resource")} and ${many(templates.items?.length ?? 0, "template")}. Choose one, and read it.`}
-        />
-      )}
+      unlisted={(uri) => (uri.includes("{") ? null : { uri })}>
+      {(one) => ("uriTemplate" in one ? <Template template={one} /> : <Resource resource={one} />)}
     </Split>
   );
 }
@@ -65,7 +46,7 @@ function Row({ one }: { one: JsonObject }) {
 
 function Resource({ resource }: { resource: JsonObject }) {
   const uri = keyOf(resource);
-  const size = resource.size;
+  const { size } = resource;
   const audience = objectIn(resource, "annotations")?.audience;
   return (
     <>
@@ -86,78 +67,56 @@ function Resource({ resource }: { resource: JsonObject }) {
 function Read({ uri }: { uri: string }) {
   const era = useEra();
   const connection = useConnection();
-  const isOpen = connection?.state === "open";
   const { busy, problem, run } = useAction();
-  const calls = useCalls("resources/read", uri);
   const canSubscribe = objectIn(connection?.capabilities, "resources")?.subscribe === true;
   const subscription = useKnown((state) => state.subscriptions.find((one) => one.uri === uri && one.era === era) ?? null);
-  const read = (): void => {
-    if (!busy && isOpen && uri !== "") run(() => command("read", { era, uri }));
-  };
-  useKey("mod+enter", () => read());
   return (
-    <>
-      <div className="actions">
-        <Button kind="main" icon={Play} keys={`${MOD}↵`} disabled={busy || !isOpen || uri === ""} onClick={read} text="Read" />
-        {canSubscribe && uri !== "" && (
-          <Button
-            icon={subscription ? BellOff : Bell}
-            disabled={busy || !isOpen}
-            onClick={() => run(() => command(subscription ? "unsubscribe" : "subscribe", { era, uri }))}
-            text={subscription ? "Unsubscribe" : "Subscribe"}
-          />
-        )}
-        {subscription && (
-          <span className="note" role="status">
-            {many(subscription.updates, "update")}
-            {subscription.updatedAt !== null && `, the last at ${timeOf(subscription.updatedAt)}`}
-          </span>
-        )}
-      </div>
+    <Caller verb="Read" method="resources/read" about={uri} isReady={uri !== ""} send={() => command("read", { era, uri })}>
+      {canSubscribe && uri !== "" && (
+        <Button
+          icon={subscription ? BellOff : Bell}
+          disabled={busy || connection?.state !== "open"}
+          onClick={() => run(() => command(subscription ? "unsubscribe" : "subscribe", { era, uri }))}
+          text={subscription ? "Unsubscribe" : "Subscribe"}
+        />
+      )}
+      {subscription && (
+        <span className="note" role="status">
+          {many(subscription.updates, "update")}
+          {subscription.updatedAt !== null && `, the last at ${timeOf(subscription.updatedAt)}`}
+        </span>
+      )}
       {problem && <ProblemBox problem={problem} />}
-      <Calls calls={calls} />
-    </>
+    </Caller>
   );
 }
 
-function Template({ template }: { template: JsonObject }) {
-  const pattern = keyOf(template);
-  const [names, setNames] = useState<string[]>([]);
+function Template({ template: one }: { template: JsonObject }) {
+  const template = keyOf(one);
   const [values, setValues] = useState<Record<string, string>>({});
-  const [uri, setUri] = useState("");
-  const { problem, run } = useAction();
-  useEffect(() => {
-    run(() => command("variables", { template: pattern }).then((found) => setNames(found.names)));
-  }, [pattern, run]);
-  const text = JSON.stringify(values);
-  useEffect(() => {
-    let current = true;
-    run(() =>
-      command("expand", { template: pattern, values: JSON.parse(text) as Record<string, string> }).then((found) => {
-        if (current) setUri(found.uri);
-      }),
-    );
-    return () => {
-      current = false;
-    };
-  }, [pattern, text, run]);
+  const { answer: variables } = useAnswer("variables", { template });
+  const { answer: expanded, problem } = useAnswer("expand", { template, values });
+  const names = variables?.names ?? [];
+  const isFilled = Object.keys(values).length > 0 || names.length === 0;
   return (
     <>
-      <Head name={labelOf(template)} of={template} />
+      <Head name={labelOf(one)} of={one} />
       <Facts
         rows={[
-          ["template", mono(pattern)],
-          ["uri", mono(uri)],
+          ["template", mono(template)],
+          ["uri", mono(expanded?.uri ?? "")],
         ]}
       />
-      <CompletedFields
-        reference={{ type: "ref/resource", uri: pattern }}
-        args={names.map((name) => ({ name, description: null, required: false }))}
-        values={values}
-        onChange={setValues}
-      />
+      {names.length > 0 && (
+        <CompletedFields
+          reference={{ type: "ref/resource", uri: template }}
+          args={names.map((name) => ({ name }))}
+          values={values}
+          onChange={setValues}
+        />
+      )}
       {problem && <ProblemBox problem={problem} />}
-      <Read uri={Object.keys(values).length === 0 && names.length > 0 ? "" : uri} />
+      <Read uri={isFilled ? (expanded?.uri ?? "") : ""} />
     </>
   );
 }

@@ -1,12 +1,13 @@
-import { Activity, Plus, RefreshCw, X } from "lucide-react";
+import { Activity } from "lucide-react";
 import { useEffect, useState, type ReactNode } from "react";
-import { Badge, Button, Copy, Empty, Facts, Head, IconButton, ProblemBox, Skeleton } from "../parts/controls";
+import { Form } from "../form/form";
+import { Badge, Button, Copy, Empty, Facts, Head, ProblemBox, Reconnect, Skeleton } from "../parts/controls";
 import { LongText, mono } from "../parts/text";
 import { linkTo, type Page } from "../place";
 import { command } from "../program";
-import type { Connection, Json, ListName, Target } from "../protocol";
+import type { Connection, Json, JsonObject, ListName, Target } from "../protocol";
 import { useAction, useConnection, useEra, useKnown } from "../store";
-import { brief, isObject, many, msOf, sizeOf, textIn, timeOf } from "../words";
+import { brief, isObject, many, msOf, objectsIn, sizeOf, textIn, timeOf } from "../words";
 
 const LOGS_SHOWN = 100;
 
@@ -18,7 +19,7 @@ export function Server() {
   const info = connection.serverInfo;
   return (
     <div className="page">
-      <Head name={textIn(info, "title") ?? textIn(info, "name") ?? target.label} of={info ?? {}}>
+      <Head name={textIn(info, "title", "name") ?? target.label} of={info ?? {}}>
         {textIn(info, "version") !== null && <Badge text={brief(textIn(info, "version") ?? "", 60)} />}
       </Head>
       {connection.revision !== null && <Next connection={connection} />}
@@ -104,12 +105,7 @@ function Identity({ connection, target }: { connection: Connection; target: Targ
           onClick={() => run(async () => setMs((await command("ping", { era: connection.era })).ms))}
           text="Ping"
         />
-        <Button
-          icon={RefreshCw}
-          disabled={busy}
-          onClick={() => run(() => command("reconnect", { era: connection.era }))}
-          text={connection.openings > 0 ? "Reconnect" : "Connect"}
-        />
+        <Reconnect connection={connection} busy={busy} run={run} />
         {ms !== null && (
           <span className="note" role="status">
             answered in {msOf(ms)}
@@ -207,43 +203,23 @@ function Instructions({ connection }: { connection: Connection }) {
   );
 }
 
+const ROOT = { type: "object", properties: { uri: { type: "string", format: "uri" }, name: { type: "string" } }, required: ["uri"] };
+const ROOTS = { type: "object", properties: { roots: { type: "array", title: "", items: ROOT } } };
+
 /** The roots that a server gets when it requests them. */
 function Roots() {
   const roots = useKnown((state) => state.roots);
-  const [uri, setUri] = useState("");
+  const [entered, setEntered] = useState<JsonObject>({ roots });
   const { busy, problem, run } = useAction();
-  const put = (next: typeof roots): void =>
-    run(async () => {
-      await command("roots", { roots: next });
-      setUri("");
-    });
+  const put = (): Promise<unknown> => command("roots", { roots: objectsIn(entered, "roots") as typeof roots });
   return (
     <section aria-label="Roots">
       <h3>Roots</h3>
-      <p className="note">The folders that the server gets when it asks. None at first.</p>
-      <ul className="roots">
-        {roots.map((root) => (
-          <li key={root.uri} className="note-line">
-            <span className="mono">{brief(root.uri)}</span>
-            <IconButton icon={X} label={`Remove ${brief(root.uri)}`} disabled={busy} onClick={() => put(roots.filter((one) => one !== root))} />
-          </li>
-        ))}
-      </ul>
-      <form
-        className="actions"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (uri !== "") put([...roots, { uri }]);
-        }}>
-        <input
-          value={uri}
-          placeholder="file:///home/me/project"
-          aria-label="URI of a root"
-          spellCheck={false}
-          onChange={({ target }) => setUri(target.value)}
-        />
-        <Button type="submit" icon={Plus} disabled={busy || uri === ""} text="Add" />
-      </form>
+      <p className="note">The folders that the server gets when it asks, such as file:///home/me/project. None at first.</p>
+      <Form key={JSON.stringify(roots)} schema={ROOTS} value={{ roots }} onChange={setEntered} disabled={busy} />
+      {JSON.stringify(entered.roots) !== JSON.stringify(roots) && (
+        <Button kind="main" disabled={busy} onClick={() => run(put)} text="Use these roots" />
+      )}
       {problem && <ProblemBox problem={problem} />}
     </section>
   );

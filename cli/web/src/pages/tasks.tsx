@@ -1,10 +1,9 @@
 import { Ban, FileText, RefreshCw } from "lucide-react";
-import { useCallback, useEffect, useMemo, useState } from "react";
+import { useCallback, useEffect, useState } from "react";
 import { Calls } from "../call/call-card";
 import { Badge, Button, Empty, Head, ProblemBox } from "../parts/controls";
 import { Split } from "../parts/split";
 import { JsonView } from "../parts/text";
-import { go, usePlace } from "../place";
 import { command } from "../program";
 import type { Era, JsonObject } from "../protocol";
 import { useAction, useConnection, useEra, useKnown } from "../store";
@@ -12,52 +11,42 @@ import { brief, objectIn, textIn } from "../words";
 
 const OVER = ["completed", "failed", "cancelled"];
 
-const idOf = (task: JsonObject): string => textIn(task, "taskId") ?? "";
-
 /** The tasks that calls of this page began, and those that the server lists. */
 export function Tasks() {
-  const { item } = usePlace();
   const era = useEra();
-  const connection = useConnection();
+  const capabilities = useConnection()?.capabilities;
   const calls = useKnown((state) => state.calls);
   const [listed, setListed] = useState<JsonObject[]>([]);
   const { problem, run } = useAction();
-  const canList = objectIn(objectIn(connection?.capabilities, "tasks"), "list") !== null;
-  const tasks = useMemo(() => {
-    const begun = calls.filter((call) => call.era === era && call.task !== null).map((call) => ({ taskId: call.task, about: call.about }));
-    const names = new Set(begun.map((task) => task.taskId));
-    return [...begun, ...listed.filter((task) => !names.has(idOf(task)))] as JsonObject[];
-  }, [calls, era, listed]);
+  const declared = objectIn(capabilities, "tasks");
+  const canList = objectIn(declared, "list") !== null;
+  const begun = calls.filter((call) => call.era === era && call.task !== null).map((call) => ({ taskId: call.task, about: call.about }));
+  const names = new Set(begun.map((task) => task.taskId));
+  const items = [...begun, ...listed.filter((task) => !names.has(textIn(task, "taskId")))];
   const refresh = (): void => {
-    if (!canList) return;
-    run(async () => setListed((await command("task", { era, action: "list" })).tasks));
+    if (canList) run(async () => setListed((await command("task", { era, action: "list" })).tasks));
   };
-  const declared =
-    objectIn(connection?.capabilities, "tasks") ?? objectIn(objectIn(connection?.capabilities, "extensions"), "io.modelcontextprotocol/tasks");
-  const none = declared ? (
-    <Empty title="No tasks.">
-      {canList ? "A tool that is called as a task appears here; the server can list others." : "A tool that is called as a task appears here."}
-    </Empty>
+  const isDeclared = declared ?? objectIn(objectIn(capabilities, "extensions"), "io.modelcontextprotocol/tasks");
+  const none = isDeclared ? (
+    <Empty title="No tasks.">A tool that is called as a task appears here{canList && "; the server can list others"}.</Empty>
   ) : (
     <Empty title="This server makes no tasks.">It did not declare the capability.</Empty>
   );
   return (
     <Split
-      label="tasks"
-      items={tasks}
-      keyOf={idOf}
-      textOf={(task) => `${idOf(task)} ${textIn(task, "about") ?? ""}`}
+      page="tasks"
+      lists={[["task", { items, problem, state: "ready", refresh }]]}
+      names={["taskId"]}
+      verb="look at it"
       row={(task) => (
         <>
-          <span className="mono ellipsis">{brief(idOf(task), 80)}</span>
-          {textIn(task, "about") !== null && <span className="faint ellipsis">{brief(textIn(task, "about") ?? "", 60)}</span>}
+          <span className="mono ellipsis">{brief(textIn(task, "taskId") ?? "", 80)}</span>
+          <span className="faint ellipsis">{brief(textIn(task, "about") ?? "", 60)}</span>
         </>
       )}
-      chosen={item}
-      onChoose={(id) => go("tasks", id)}
-      onRefresh={refresh}
-      instead={tasks.length > 0 ? null : ((problem && <ProblemBox problem={problem} />) ?? none)}>
-      {item !== null && <Task key={`${era} ${item}`} era={era} id={item} />}
+      unlisted={(taskId) => ({ taskId })}
+      none={problem ? <ProblemBox problem={problem} /> : none}>
+      {(task) => <Task era={era} id={textIn(task, "taskId") ?? ""} />}
     </Split>
   );
 }
@@ -73,21 +62,17 @@ function Task({ era, id }: { era: Era; id: string }) {
   );
   useEffect(() => ask("get"), [ask]);
   const status = textIn(state, "status");
-  const isOver = status !== null && OVER.includes(status);
+  const tone = status === "failed" ? "bad" : status === "completed" ? "good" : "plain";
+  const wait = async (): Promise<void> => setResult((await command("taskResult", { era, task: id })).call);
   return (
     <>
       <Head name={id} of={{}}>
-        {status !== null && <Badge tone={status === "failed" ? "bad" : status === "completed" ? "good" : "plain"} text={brief(status, 40)} />}
+        {status !== null && <Badge tone={tone} text={brief(status, 40)} />}
       </Head>
       <div className="actions">
         <Button icon={RefreshCw} disabled={busy} onClick={() => ask("get")} text="Ask again" />
-        <Button
-          icon={FileText}
-          disabled={busy}
-          onClick={() => run(async () => setResult((await command("taskResult", { era, task: id })).call))}
-          text="Wait for its result"
-        />
-        <Button icon={Ban} disabled={busy || isOver} onClick={() => ask("cancel")} text="Cancel it" />
+        <Button icon={FileText} disabled={busy} onClick={() => run(wait)} text="Wait for its result" />
+        <Button icon={Ban} disabled={busy || OVER.includes(status ?? "")} onClick={() => ask("cancel")} text="Cancel it" />
       </div>
       {problem && <ProblemBox problem={problem} />}
       <Calls calls={calls} />

@@ -1,57 +1,31 @@
-import { Play } from "lucide-react";
-import { useEffect, useState } from "react";
-import { Calls, useCalls } from "../call/call-card";
-import { CodeMenu, CodeView, type Shown } from "../call/code";
+import { useState } from "react";
+import { Caller } from "../call/caller";
+import { CodeMenu } from "../call/code";
 import { Form } from "../form/form";
-import { MOD, useKey } from "../keys";
-import { Badge, Button, Empty, Head, ProblemBox } from "../parts/controls";
+import { Badge, Head } from "../parts/controls";
 import { JsonField } from "../parts/json-field";
 import { Segments } from "../parts/segments";
 import { Split } from "../parts/split";
 import { JsonView } from "../parts/text";
-import { go, linkTo, usePlace, valuesOf } from "../place";
+import { linkTo, valuesOf } from "../place";
 import { command } from "../program";
 import type { Connection, JsonObject } from "../protocol";
-import { useAction, useConnection, useEra, useKnown, useList } from "../store";
-import { brief, many, objectIn, textIn } from "../words";
-import { useInstead } from "./instead";
+import { useAnswer, useConnection, useEra, useKnown, useList } from "../store";
+import { brief, objectIn, textIn } from "../words";
 
 const CHECK_AFTER_MS = 250;
 /** A longer address is no link that a person passes on. */
 const LINK_MOST = 2000;
 
 const nameOf = (tool: JsonObject): string => textIn(tool, "name") ?? "";
-const searched = (tool: JsonObject): string => `${nameOf(tool)} ${textIn(tool, "title") ?? ""} ${textIn(tool, "description") ?? ""}`;
 
 /** Arguments by tool, kept while the person looks at others. */
 const entered = new Map<string, JsonObject>();
 
 export function Tools() {
-  const { item, query } = usePlace();
-  const list = useList("tools");
-  const { items, refresh } = list;
-  const era = useEra();
-  const tool = items?.find((one) => nameOf(one) === item) ?? null;
   return (
-    <Split
-      label="tools"
-      items={items ?? []}
-      keyOf={nameOf}
-      textOf={searched}
-      row={(one) => <Row tool={one} />}
-      chosen={item}
-      onChoose={(name) => go("tools", name)}
-      onRefresh={refresh}
-      instead={useInstead("tools", "tools", list)}>
-      {tool && <Tool key={`${era} ${nameOf(tool)} ${query}`} tool={tool} query={query} />}
-      {!tool && items && item !== null && <Empty title={`There is no tool ${brief(item)}.`} />}
-      {item === null && items && items.length > 0 && (
-        <Empty title={`${many(items.length, "tool")}. Choose one, and call it.`}>
-          <p>
-            <kbd>j</kbd> <kbd>k</kbd> move, <kbd>/</kbd> filters, <kbd>{MOD}K</kbd> finds anything.
-          </p>
-        </Empty>
-      )}
+    <Split page="tools" lists={[["tool", useList("tools")]]} names={["name"]} verb="call it" row={(one) => <Row tool={one} />}>
+      {(tool, query) => <Tool tool={tool} query={query} />}
     </Split>
   );
 }
@@ -93,26 +67,20 @@ function Tool({ tool, query }: { tool: JsonObject; query: string }) {
   const era = useEra();
   const connection = useConnection();
   const slot = `${era} ${name}`;
-  const [view, setView] = useState("Form");
   const [args, setArgs] = useState<JsonObject | null>(() => (query === "" ? (entered.get(slot) ?? {}) : valuesOf(query)));
   const tasks = taskSupport(tool, connection);
   const [asTask, setAsTask] = useState(tasks === "must");
-  const [shown, setShown] = useState<Shown | null>(null);
-  const { busy, problem, run } = useAction();
-  const calls = useCalls("tools/call", name);
-  const objection = useObjection(name, args);
-  const isOpen = connection?.state === "open";
+  const isBlank = args === null || Object.keys(args).length === 0;
+  const objection = useAnswer("check", isBlank ? null : { era, name, arguments: args }, CHECK_AFTER_MS).answer?.problem;
   const change = (value: JsonObject | null): void => {
     setArgs(value);
     if (value) entered.set(slot, value);
   };
-  const call = (): void => {
-    if (args === null || busy || !isOpen) return;
-    const link = linkTo("tools", name, args);
+  const call = (): Promise<unknown> => {
+    const link = linkTo("tools", name, args ?? {});
     if (link.length <= LINK_MOST) history.replaceState(null, "", link);
-    run(() => command("call", { era, name, arguments: args, ...(asTask ? { task: true } : {}) }));
+    return command("call", { era, name, arguments: args ?? {}, task: asTask });
   };
-  useKey("mod+enter", () => call());
   const schema = objectIn(tool, "inputSchema") ?? {};
   return (
     <>
@@ -123,8 +91,6 @@ function Tool({ tool, query }: { tool: JsonObject; query: string }) {
       </Head>
       <Segments
         label="Arguments"
-        chosen={view}
-        onChoose={setView}
         segments={[
           { name: "Form", view: () => <Form schema={schema} value={args ?? {}} onChange={change} /> },
           { name: "JSON", view: () => <JsonField label="Arguments" value={args ?? {}} onChange={change} /> },
@@ -133,48 +99,17 @@ function Tool({ tool, query }: { tool: JsonObject; query: string }) {
         <h3>Arguments</h3>
       </Segments>
       <p className="objection" role="status">
-        {objection !== null && <>The library would refuse: {brief(objection, 500)}</>}
+        {objection && <>The library would refuse: {brief(objection, 500)}</>}
       </p>
-      <div className="actions">
-        <Button kind="main" icon={Play} keys={`${MOD}↵`} disabled={args === null || busy || !isOpen} onClick={call} text="Call" />
+      <Caller verb="Call" method="tools/call" about={name} isReady={args !== null} send={call}>
         {tasks !== "no" && (
           <label className="check">
             <input type="checkbox" checked={asTask} disabled={tasks === "must"} onChange={({ target }) => setAsTask(target.checked)} />
             <span>as a task</span>
           </label>
         )}
-        <CodeMenu name={name} args={args} onShow={setShown} />
-      </div>
-      {problem && <ProblemBox problem={problem} />}
-      {shown && <CodeView shown={shown} onClose={() => setShown(null)} />}
-      <Calls calls={calls} />
+        <CodeMenu name={name} args={args} />
+      </Caller>
     </>
   );
-}
-
-/** The library's objection to the arguments, which it would raise before sending them. */
-function useObjection(name: string, args: JsonObject | null): string | null {
-  const era = useEra();
-  const [objection, setObjection] = useState<string | null>(null);
-  const text = JSON.stringify(args);
-  useEffect(() => {
-    let current = true;
-    const timer = setTimeout(() => {
-      const value = JSON.parse(text) as JsonObject | null;
-      if (value === null || Object.keys(value).length === 0) {
-        setObjection(null);
-        return;
-      }
-      command("check", { era, name, arguments: value }).then(
-        ({ problem }) => current && setObjection(problem),
-        () => current && setObjection(null),
-      );
-      return undefined;
-    }, CHECK_AFTER_MS);
-    return () => {
-      current = false;
-      clearTimeout(timer);
-    };
-  }, [era, name, text]);
-  return objection;
 }

@@ -1,7 +1,9 @@
 // Buttons, badges and messages.
-import { Check, Copy as CopyIcon, type LucideIcon } from "lucide-react";
+import { Check, Copy as CopyIcon, RefreshCw, type LucideIcon } from "lucide-react";
 import { useEffect, useState, type ComponentProps, type ReactNode } from "react";
-import type { JsonObject, Problem } from "../protocol";
+import { command } from "../program";
+import type { Connection, JsonObject, Problem } from "../protocol";
+import type { Action } from "../store";
 import { brief, printable, textIn } from "../words";
 
 const SKELETON_AFTER_MS = 150;
@@ -39,8 +41,8 @@ export function IconButton({ icon: Icon, label, ...rest }: { icon: LucideIcon; l
   );
 }
 
-/** Copies a text, which may have to be fetched first. */
-export function Copy({ text, label }: { text: string | (() => Promise<string>); label: string }) {
+/** Copies a text, which may have to be made or fetched first. */
+export function Copy({ text, label }: { text: string | (() => string | Promise<string>); label: string }) {
   const [copied, setCopied] = useState(false);
   const copy = async (): Promise<void> => {
     await navigator.clipboard.writeText(typeof text === "string" ? text : await text());
@@ -105,9 +107,9 @@ export function Skeleton() {
 }
 
 /** A long text of the server scrolls in its own box, which the keyboard must reach. */
-export function Prose({ text, className = "description" }: { text: string; className?: string }) {
+export function Prose({ text, className = "description", id }: { text: string; className?: string; id?: string }) {
   return (
-    <p className={className} tabIndex={text.length > SCROLLS_FROM ? 0 : undefined}>
+    <p id={id} className={className} tabIndex={text.length > SCROLLS_FROM ? 0 : undefined}>
       {brief(text, PROSE_MOST)}
     </p>
   );
@@ -143,5 +145,12 @@ export function Head({ name, of, children }: { name: string; of: JsonObject; chi
       </header>
       {description !== null && <Prose text={description} />}
     </>
+  );
+}
+
+/** Opens a connection: the first time, or again. */
+export function Reconnect({ connection: { era, openings }, busy, run }: { connection: Connection } & Omit<Action, "problem">) {
+  return (
+    <Button icon={RefreshCw} disabled={busy} onClick={() => run(() => command("reconnect", { era }))} text={openings > 0 ? "Reconnect" : "Connect"} />
   );
 }

@@ -31,7 +31,6 @@ interface Props {
 
 export default function Editor({ text, label, onChange }: Props) {
   const box = useRef<HTMLDivElement>(null);
-  const view = useRef<EditorView>(null);
   const changed = useRef(onChange);
   useEffect(() => {
     changed.current = onChange;
@@ -63,13 +62,7 @@ export default function Editor({ text, label, onChange }: Props) {
         ],
       }),
     });
-    view.current = editor;
     return () => editor.destroy();
   }, [label]);
-  useEffect(() => {
-    const editor = view.current;
-    if (!editor || editor.state.doc.toString() === text) return;
-    editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: text } });
-  }, [text]);
   return <div ref={box} className="editor-root" />;
 }

@@ -1,80 +1,112 @@
 // A list on the left and what is chosen in it on the right; one at a time in a narrow window.
-import { ArrowLeft, RefreshCw, Search } from "lucide-react";
-import { useDeferredValue, useMemo, useRef, useState, type ReactNode } from "react";
-import { useKey } from "../keys";
-import { brief } from "../words";
-import { IconButton } from "./controls";
+import { ArrowLeft, RefreshCw } from "lucide-react";
+import { Fragment, useDeferredValue, useRef, useState, type ReactNode } from "react";
+import { MOD, useKey } from "../keys";
+import { go, usePlace, type Page } from "../place";
+import type { JsonObject } from "../protocol";
+import { useConnection, useEra, type Listed } from "../store";
+import { brief, many, textIn } from "../words";
+import { Empty, IconButton, ProblemBox, Skeleton } from "./controls";
 import { List } from "./list";
+import { SearchField } from "./search";
 
-interface Props<T> {
-  label: string;
-  items: T[];
-  keyOf: (item: T) => string;
-  /** The text that the filter looks into. */
-  textOf: (item: T) => string;
-  row: (item: T) => ReactNode;
-  chosen: string | null;
-  onChoose: (key: string | null) => void;
-  onRefresh: () => void;
-  /** Stands in place of the list. */
-  instead?: ReactNode;
-  children: ReactNode;
+interface Props {
+  page: Page;
+  /** The lists that are shown together, each with its word for one item. */
+  lists: [noun: string, list: Listed][];
+  /** The members of which one names an item, and with which a link does. */
+  names: string[];
+  /** The thing to do with an item: `call it`. */
+  verb: string;
+  row: (item: JsonObject) => ReactNode;
+  /** An item that a link names and that is not listed. */
+  unlisted?: (name: string) => JsonObject | null;
+  /** Stands in place of a list without items. */
+  none?: ReactNode;
+  children: (item: JsonObject, query: string) => ReactNode;
 }
 
-export function Split<T>({ label, items, keyOf, textOf, row, chosen, onChoose, onRefresh, instead, children }: Props<T>) {
+const SEARCHED = ["name", "title", "description", "about"];
+
+export function Split({ page, lists, names, verb, row, unlisted, none, children }: Props) {
+  const { item, query } = usePlace();
+  const era = useEra();
   const [filter, setFilter] = useState("");
   const input = useRef<HTMLInputElement>(null);
   const wanted = useDeferredValue(filter.toLowerCase());
-  const found = useMemo(() => (wanted === "" ? items : items.filter((item) => textOf(item).toLowerCase().includes(wanted))), [items, wanted, textOf]);
+  const known = lists.flatMap(([, { items }]) => items ?? []);
+  const nameOf = (one: JsonObject): string => textIn(one, ...names) ?? "";
+  const isFound = (one: JsonObject): boolean => [...names, ...SEARCHED].some((member) => textIn(one, member)?.toLowerCase().includes(wanted));
+  const found = wanted === "" ? known : known.filter(isFound);
   useKey("/", () => {
     input.current?.focus();
     return input.current !== null;
   });
-  const first = found[0];
+  const counts = lists.flatMap(([noun, { items }]) => (items && items.length > 0 ? [many(items.length, noun)] : []));
+  const [first] = found;
+  const chosen = item === null ? null : (known.find((one) => nameOf(one) === item) ?? unlisted?.(item) ?? null);
+  const waits = useInstead(
+    page,
+    lists.map(([, list]) => list),
+  );
   return (
-    <div className="split" data-chosen={chosen !== null}>
+    <div className="split" data-chosen={item !== null}>
       <div className="split-list">
         <div className="bar">
-          <label className="search">
-            <Search className="icon" aria-hidden />
-            <input
-              ref={input}
-              value={filter}
-              placeholder="filter"
-              aria-label={`Filter ${label}`}
-              onChange={(event) => setFilter(event.target.value)}
-              onKeyDown={(event) => {
-                if (event.key === "Enter" && first !== undefined) onChoose(keyOf(first));
-                if (event.key === "Escape" && filter !== "") {
-                  setFilter("");
-                  event.stopPropagation();
-                }
-              }}
-            />
-          </label>
+          <SearchField
+            ref={input}
+            label={`Filter ${page}`}
+            placeholder="filter"
+            value={filter}
+            onChange={setFilter}
+            onKeyDown={({ key }) => key === "Enter" && first && go(page, nameOf(first))}
+          />
           <span className="count" role="status">
-            {found.length === items.length ? items.length.toLocaleString("en") : `${found.length} of ${items.length}`}
+            {found.length === known.length ? known.length.toLocaleString("en") : `${found.length} of ${known.length}`}
           </span>
-          <IconButton icon={RefreshCw} label={`Ask for the ${label} again`} onClick={onRefresh} />
+          <IconButton icon={RefreshCw} label={`Ask for the ${page} again`} onClick={() => lists.forEach(([, { refresh }]) => refresh())} />
         </div>
-        {instead ?? (
+        {known.length === 0 ? (
+          (none ?? waits)
+        ) : (
           <List
-            label={label}
+            label={page}
             items={found}
-            keyOf={keyOf}
-            chosen={found.findIndex((item) => keyOf(item) === chosen)}
-            onChoose={(item) => onChoose(keyOf(item))}
+            keyOf={nameOf}
+            chosen={found.findIndex((one) => nameOf(one) === item)}
+            onChoose={(one) => go(page, nameOf(one))}
             row={row}
             main
           />
         )}
       </div>
-      <section className="split-detail" aria-label={chosen === null ? label : brief(chosen)}>
+      <section className="split-detail" aria-label={item === null ? page : brief(item)}>
         <div className="narrow-only back">
-          <IconButton icon={ArrowLeft} label={`Back to the ${label}`} onClick={() => onChoose(null)} />
+          <IconButton icon={ArrowLeft} label={`Back to the ${page}`} onClick={() => go(page)} />
         </div>
-        {children}
+        {chosen && <Fragment key={`${era} ${item} ${query}`}>{children(chosen, query)}</Fragment>}
+        {item !== null && !chosen && known.length > 0 && <Empty title={`There is no ${lists[0]?.[0]} ${brief(item)}.`} />}
+        {item === null && counts.length > 0 && (
+          <Empty title={`${counts.join(" and ")}. Choose one, and ${verb}.`}>
+            <p>
+              <kbd>j</kbd> <kbd>k</kbd> move, <kbd>/</kbd> filters, <kbd>{MOD}K</kbd> finds anything.
+            </p>
+          </Empty>
+        )}
       </section>
     </div>
   );
+}
+
+/** Stands in place of lists that are empty, absent, or not yet here. */
+function useInstead(page: Page, lists: Listed[]): ReactNode {
+  const connection = useConnection();
+  const problem = lists.find((list) => list.problem)?.problem;
+  if (problem) return <ProblemBox problem={problem} />;
+  if (connection?.state === "connecting" || lists.some(({ state }) => state === "loading")) return <Skeleton />;
+  if (!connection?.revision) return <Empty title="Not connected." />;
+  if (lists.every(({ state }) => state === "absent"))
+    return <Empty title={`This server offers no ${page}.`}>It did not declare the capability.</Empty>;
+  if (!lists.every(({ items }) => items)) return <Skeleton />;
+  return <Empty title={`This server has no ${page}.`}>It declares the capability; its list is empty.</Empty>;
 }

@@ -16,7 +16,14 @@ import { Header } from "./header";
 import { Overlays } from "./overlays";
 import { Rail } from "./rail";
 
-const VIEWS: Record<Page, () => React.ReactNode> = { server: Server, tools: Tools, resources: Resources, prompts: Prompts, tasks: Tasks, login: Login };
+const VIEWS: Record<Page, () => React.ReactNode> = {
+  server: Server,
+  tools: Tools,
+  resources: Resources,
+  prompts: Prompts,
+  tasks: Tasks,
+  login: Login,
+};
 
 export function App() {
   const { page, item } = usePlace();

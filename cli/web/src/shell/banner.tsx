@@ -1,8 +1,8 @@
 // Says why the connection or the program is not there.
-import { KeyRound, RefreshCw } from "lucide-react";
-import { Button, Copy, ProblemBox } from "../parts/controls";
+import { KeyRound } from "lucide-react";
+import { Button, Copy, ProblemBox, Reconnect } from "../parts/controls";
 import { go } from "../place";
-import { command, saying } from "../program";
+import { saying } from "../program";
 import { useAction, useConnection, useKnown, useLink } from "../store";
 
 export function Banner() {
@@ -33,12 +33,7 @@ export function Banner() {
       <ProblemBox problem={problem ?? connection.problem}>
         <div className="actions">
           {connection.problem.code === "authorizationRequired" && <Button kind="main" icon={KeyRound} onClick={() => go("login")} text="Login" />}
-          <Button
-            icon={RefreshCw}
-            disabled={busy}
-            onClick={() => run(() => command("reconnect", { era: connection.era }))}
-            text={connection.openings > 0 ? "Reconnect" : "Connect"}
-          />
+          <Reconnect connection={connection} busy={busy} run={run} />
         </div>
       </ProblemBox>
     );

@@ -1,7 +1,7 @@
-import * as Menu from "@radix-ui/react-dropdown-menu";
 import { ChevronDown, CircleHelp, Command, Moon, Sun } from "lucide-react";
 import { MOD } from "../keys";
 import { IconButton } from "../parts/controls";
+import { Menu } from "../parts/menu";
 import { StateOf } from "../pages/server";
 import { go } from "../place";
 import { command } from "../program";
@@ -21,7 +21,7 @@ export function Header() {
   const asking = calls.find((call) => rounds.some((round) => round.call === call.id));
   return (
     <header className="top">
-      <h1 className="ellipsis">{brief(textIn(info, "title") ?? textIn(info, "name") ?? target?.label ?? "trunkline inspect", 80)}</h1>
+      <h1 className="ellipsis">{brief(textIn(info, "title", "name") ?? target?.label ?? "trunkline inspect", 80)}</h1>
       <span className="version wide-only">{brief(textIn(info, "version") ?? "", 40)}</span>
       {target && <span className="transport wide-only">{target.transport}</span>}
       {connection && <EraMenu current={connection} />}
@@ -45,30 +45,27 @@ const pageOf = (method: string) => (method === "prompts/get" ? "prompts" : metho
 function EraMenu({ current }: { current: Connection }) {
   const connections = useKnown((state) => state.connections);
   const other = connections.find((one) => one.era !== current.era && one.state === "open");
+  const entries = connections.map((one) => ({
+    key: one.era,
+    label: (
+      <>
+        <span className="mono">{one.revision ?? (one.era === "modern" ? "2026-07-28" : "2025-11-25 or older")}</span>
+        <span className="grow" />
+        <StateOf connection={one} />
+      </>
+    ),
+    isCurrent: one.era === current.era,
+    choose: () => {
+      chooseEra(one.era);
+      if (one.state === "idle") void command("reconnect", { era: one.era }).catch(() => undefined);
+    },
+  }));
   return (
-    <Menu.Root modal={false}>
-      <Menu.Trigger className="era-trigger" title={`${current.state}: choose a revision`}>
-        <i className={`dot ${current.state}`} aria-hidden />
-        <span>{current.revision ?? current.state}</span>
-        {other && <span className="also wide-only">also {other.revision}</span>}
-        <ChevronDown className="icon" aria-hidden />
-      </Menu.Trigger>
-      <Menu.Content className="menu" align="start" sideOffset={4}>
-        {connections.map((one) => (
-          <Menu.Item
-            key={one.era}
-            className="menu-item"
-            data-current={one.era === current.era}
-            onSelect={() => {
-              chooseEra(one.era);
-              if (one.state === "idle") void command("reconnect", { era: one.era }).catch(() => undefined);
-            }}>
-            <span className="mono">{one.revision ?? (one.era === "modern" ? "2026-07-28" : "2025-11-25 or older")}</span>
-            <span className="grow" />
-            <StateOf connection={one} />
-          </Menu.Item>
-        ))}
-      </Menu.Content>
-    </Menu.Root>
+    <Menu className="era-trigger" title={`${current.state}: choose a revision`} entries={entries}>
+      <i className={`dot ${current.state}`} aria-hidden />
+      <span>{current.revision ?? current.state}</span>
+      {other && <span className="also wide-only">also {other.revision}</span>}
+      <ChevronDown className="icon" aria-hidden />
+    </Menu>
   );
 }

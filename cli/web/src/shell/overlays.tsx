@@ -1,5 +1,6 @@
 // Overlays: the palette, which finds anything, and the list of keys.
-import { useEffect, useMemo, useRef, useState, useSyncExternalStore, type KeyboardEvent, type ReactNode } from "react";
+import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { cell } from "../cell";
 import { MOD, useKey } from "../keys";
 import { Facts } from "../parts/controls";
 import { List } from "../parts/list";
@@ -12,22 +13,12 @@ import { toggleTheme } from "./theme";
 
 type Overlay = "palette" | "help";
 
-let shown: Overlay | null = null;
-const readers = new Set<() => void>();
+const shown = cell<Overlay | null>(null);
 
-export function open(overlay: Overlay | null): void {
-  shown = overlay;
-  for (const read of readers) read();
-}
+export const open = shown.set;
 
 export function Overlays() {
-  const overlay = useSyncExternalStore(
-    (read) => {
-      readers.add(read);
-      return () => readers.delete(read);
-    },
-    () => shown,
-  );
+  const overlay = shown.useValue((now) => now);
   useKey("mod+k", () => open("palette"));
   useKey("?", () => open("help"));
   for (const { page, key } of ENTRIES) {
@@ -35,19 +26,12 @@ export function Overlays() {
     // eslint-disable-next-line react-hooks/rules-of-hooks
     useKey(`g ${key}`, () => go(page));
   }
-  if (overlay === "palette")
-    return (
-      <Dialog label="Find anything">
-        <Palette />
-      </Dialog>
-    );
-  if (overlay === "help")
-    return (
-      <Dialog label="Keys">
-        <Help />
-      </Dialog>
-    );
-  return null;
+  if (overlay === null) return null;
+  return (
+    <Dialog label={overlay === "palette" ? "Find anything" : "Keys"}>
+      {overlay === "palette" ? <Palette /> : <Facts className="keys" rows={KEYS} />}
+    </Dialog>
+  );
 }
 
 /** The browser's dialog: it keeps the focus, and Escape closes it. */
@@ -84,8 +68,8 @@ function useFindable(): Found[] {
     const named = (kind: string, page: "tools" | "prompts" | "resources", member: string, items: typeof tools): Found[] =>
       (items ?? []).map((item) => {
         const key = textIn(item, member) ?? "";
-        const title = page === "resources" ? `${textIn(item, "name") ?? ""} ${key}` : key;
-        return { key: `${kind} ${key}`, kind, text: title, run: () => go(page, key) };
+        const text = page === "resources" ? `${textIn(item, "name") ?? ""} ${key}` : key;
+        return { key: `${kind} ${key}`, kind, text, run: () => go(page, key) };
       });
     return [
       ...ENTRIES.map(({ page, title }) => ({ key: `page ${page}`, kind: "page", text: title, run: () => go(page) })),
@@ -93,7 +77,12 @@ function useFindable(): Found[] {
       ...named("prompt", "prompts", "name", prompts),
       ...named("resource", "resources", "uri", resources),
       { key: "theme", kind: "do", text: "Switch between light and dark", run: toggleTheme },
-      { key: "reconnect", kind: "do", text: openings > 0 ? "Reconnect" : "Connect", run: () => void command("reconnect", { era }).catch(() => undefined) },
+      {
+        key: "reconnect",
+        kind: "do",
+        text: openings > 0 ? "Reconnect" : "Connect",
+        run: () => void command("reconnect", { era }).catch(() => undefined),
+      },
     ];
   }, [tools, prompts, resources, era, openings]);
 }
@@ -157,5 +146,3 @@ const KEYS: [string, string][] = [
   ["Esc", "close the innermost thing"],
   ["?", "these keys"],
 ];
-
-const Help = (): ReactNode => <Facts className="keys" rows={KEYS} />;

@@ -1,6 +1,6 @@
 // One message whole: its JSON, its HTTP headers, what it answers; and sent again, edited.
 import { ArrowRightLeft, Send, X } from "lucide-react";
-import { useEffect, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import { CallCard } from "../call/call-card";
 import { useKey } from "../keys";
 import { Button, Copy, Facts, IconButton, ProblemBox } from "../parts/controls";
@@ -8,7 +8,7 @@ import { JsonField } from "../parts/json-field";
 import { JsonView, LongText } from "../parts/text";
 import { command } from "../program";
 import type { Header, Json, JsonObject, WireRow } from "../protocol";
-import { useAction, useKnown } from "../store";
+import { useAction, useAnswer, useKnown } from "../store";
 import { brief, isObject, msOf, sizeOf, textIn, timeOf } from "../words";
 
 /** Larger messages are fetched when asked for. */
@@ -21,20 +21,13 @@ interface Props {
 }
 
 export function Detail({ row, onChoose, onClose }: Props) {
-  const [whole, setWhole] = useState(row.cut ? null : row.text);
+  const [wanted, setWanted] = useState(row.bytes <= AT_ONCE);
   const [edits, setEdits] = useState(false);
-  const { busy, problem, run } = useAction();
   useKey("escape", onClose);
   const other = useKnown((state) => state.wire.find((one) => (row.answers === null ? one.answers === row.id : one.id === row.answers))?.id ?? null);
-  const fetchWhole = async (): Promise<string> => {
-    const { text } = await command("body", { row: row.id });
-    setWhole(text);
-    return text;
-  };
-  const fetchNow = row.cut && row.bytes <= AT_ONCE;
-  useEffect(() => {
-    if (fetchNow) run(() => command("body", { row: row.id }).then(({ text }) => setWhole(text)));
-  }, [fetchNow, row.id, run]);
+  const { answer, problem } = useAnswer("body", row.cut && wanted ? { row: row.id } : null);
+  const whole = row.cut ? (answer?.text ?? null) : row.text;
+  const fetchWhole = async (): Promise<string> => (await command("body", { row: row.id })).text;
   const parsed = useMemo(() => parse(whole), [whole]);
   const request = row.direction === "sent" && row.kind === "request" && row.era !== null ? asRequest(parsed) : null;
   return (
@@ -47,7 +40,6 @@ export function Detail({ row, onChoose, onClose }: Props) {
           {row.ms !== null && <span>{msOf(row.ms)}</span>}
           <span>{sizeOf(row.bytes)}</span>
         </span>
-
         {other !== null && (
           <IconButton icon={ArrowRightLeft} label={row.answers === null ? "To its response" : "To its request"} onClick={() => onChoose(other)} />
         )}
@@ -66,10 +58,10 @@ export function Detail({ row, onChoose, onClose }: Props) {
             <Headers title="Response" headers={row.http.responseHeaders} />
           </>
         )}
-        {!row.http && whole === null && !fetchNow && (
+        {!row.http && whole === null && !wanted && (
           <p className="note-line">
             <span>The first 2 KB of {sizeOf(row.bytes)}</span>
-            <Button disabled={busy} onClick={() => run(fetchWhole)} text="Show all" />
+            <Button onClick={() => setWanted(true)} text="Show all" />
           </p>
         )}
         {!row.http && (parsed === undefined ? <LongText text={whole ?? row.text} label="Message" /> : <JsonView value={parsed} label="Message" />)}

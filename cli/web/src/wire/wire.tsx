@@ -1,9 +1,10 @@
 // The strip under everything: each message in a line.
-import { ChevronDown, ChevronUp, Download, Pause, Play, Search } from "lucide-react";
-import { useDeferredValue, useMemo, useRef, useState } from "react";
+import { ChevronDown, ChevronUp, Download, Pause, Play } from "lucide-react";
+import { useDeferredValue, useMemo, useState } from "react";
 import { MOD, useKey } from "../keys";
 import { Button, Empty, IconButton, ProblemBox } from "../parts/controls";
 import { List } from "../parts/list";
+import { SearchField } from "../parts/search";
 import { command } from "../program";
 import type { Era, WireRow } from "../protocol";
 import { fetchOlderRows, useAction, useKnown, useRevision } from "../store";
@@ -24,7 +25,6 @@ export function Wire() {
   const [chosen, setChosen] = useState<number | null>(null);
   const live = useKnown((state) => state.wire);
   const hasMore = useKnown((state) => state.wireHasMore);
-  const input = useRef<HTMLInputElement>(null);
   const { busy, problem, run } = useAction();
   const all = paused ?? live;
   const wanted = useDeferredValue(filter.toLowerCase());
@@ -50,16 +50,7 @@ export function Wire() {
         </button>
         {height !== "closed" && (
           <>
-            <label className="search">
-              <Search className="icon" aria-hidden />
-              <input
-                ref={input}
-                value={filter}
-                placeholder="method, id, text"
-                aria-label="Filter the wire"
-                onChange={({ target }) => setFilter(target.value)}
-              />
-            </label>
+            <SearchField label="Filter the wire" placeholder="method, id, text" value={filter} onChange={setFilter} />
             {eras.has("legacy") && eras.has("modern") && (
               <select aria-label="Eras" value={shown} onChange={({ target }) => setShown(target.value as Shown)}>
                 {Object.entries(labels).map(([value, text]) => (
