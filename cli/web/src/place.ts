@@ -1,6 +1,7 @@
 // Where the person is: `#/tools/get-sum?a=1`.
 import { cell } from "./cell";
-import type { Json, JsonObject } from "./protocol";
+import { parsed } from "./words";
+import type { JsonObject } from "./protocol";
 
 export const PAGES = ["server", "tools", "resources", "prompts", "tasks", "login"] as const;
 export type Page = (typeof PAGES)[number];
@@ -37,7 +38,7 @@ export function linkTo(page: Page, item?: string | null, values?: JsonObject): s
   const path = item === null || item === undefined ? page : `${page}/${encodeURIComponent(item)}`;
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values ?? {})) {
-    query.set(name, typeof value === "string" && parsed(value) === value ? value : JSON.stringify(value));
+    query.set(name, typeof value === "string" && parsed(value) === undefined ? value : JSON.stringify(value));
   }
   return `#/${path}${query.size > 0 ? `?${query.toString()}` : ""}`;
 }
@@ -48,13 +49,6 @@ export function go(page: Page, item?: string | null, values?: JsonObject): void 
 
 /** The arguments in a link. */
 export function valuesOf(query: string): JsonObject {
-  return Object.fromEntries([...new URLSearchParams(query)].map(([name, text]) => [name, parsed(text)]));
-}
-
-function parsed(text: string): Json {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return text;
-  }
+  const valueOf = (text: string, value = parsed(text)) => (value === undefined ? text : value);
+  return Object.fromEntries([...new URLSearchParams(query)].map(([name, text]) => [name, valueOf(text)]));
 }

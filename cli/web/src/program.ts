@@ -1,5 +1,5 @@
 // The program behind the page: its token, its stream of events, and its commands.
-import type { Command, Commands, Event, Problem, Refusal } from "./protocol";
+import type { Command, Commands, Event, Problem } from "./protocol";
 
 const KEPT_AS = "trunkline-inspect-token";
 
@@ -48,7 +48,7 @@ export async function command<Name extends Command>(name: Name, input: Commands[
   if (!response) throw new Failed(saying("trunkline has ended", "Start it again, and reload this page."));
   const answer: unknown = await response.json().catch(() => null);
   if (response.ok) return answer as Commands[Name][1];
-  throw new Failed((answer as Refusal | null)?.error ?? saying(`trunkline answered ${name} with ${response.status}`, null));
+  throw new Failed((answer as { error: Problem } | null)?.error ?? saying(`trunkline answered ${name} with ${response.status}`, null));
 }
 
 export function saying(what: string, hint: string | null): Problem {

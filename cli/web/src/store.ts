@@ -122,10 +122,7 @@ export function useAction(): Action {
   return { busy, problem, run };
 }
 
-interface Answer<T> {
-  answer: T | null;
-  problem: Problem | null;
-}
+type Answer<T> = { answer: T | null; problem: Problem | null };
 
 /** The answer of a command to what is entered now, asked for after a pause; `null` asks nothing. */
 export function useAnswer<Name extends Command>(name: Name, input: Commands[Name][0] | null, pauseMs = 0): Answer<Commands[Name][1]> {

@@ -1,7 +1,7 @@
 // A call: how far it is, what the server asks, and what it has brought.
 import { ChevronDown, ChevronRight, Square } from "lucide-react";
 import { useState } from "react";
-import { Badge, Button, IconButton, ProblemBox } from "../parts/controls";
+import { Badge, Button, IconButton, ProblemBox } from "../parts";
 import { useKey } from "../keys";
 import { go } from "../place";
 import { command } from "../program";

@@ -2,7 +2,7 @@
 import { Play } from "lucide-react";
 import type { ReactNode } from "react";
 import { MOD, useKey } from "../keys";
-import { Button, ProblemBox } from "../parts/controls";
+import { Button, ProblemBox } from "../parts";
 import { useAction, useConnection } from "../store";
 import { Calls, useCalls } from "./call-card";
 

@@ -1,9 +1,7 @@
 // A call as code.
 import { Code, X } from "lucide-react";
 import { useState } from "react";
-import { Copy, IconButton, ProblemBox } from "../parts/controls";
-import { Menu } from "../parts/menu";
-import { LongText } from "../parts/text";
+import { Copy, IconButton, LongText, Menu, ProblemBox } from "../parts";
 import { linkTo } from "../place";
 import { command } from "../program";
 import type { JsonObject } from "../protocol";
@@ -14,14 +12,14 @@ export function CodeMenu({ name, args }: { name: string; args: JsonObject | null
   const era = useEra();
   const { busy, problem, run } = useAction();
   const [shown, setShown] = useState<{ label: string; text: string } | null>(null);
-  const show = (label: string, text: string): void => {
-    setShown({ label, text });
+  const copy = (label: string, text: string): void => {
+    setShown({ label: `${label}, copied`, text });
     void navigator.clipboard.writeText(text).catch(() => undefined);
   };
   const entries = forms.map(({ form, label }) => ({
     key: form,
     label,
-    choose: () => run(async () => show(label, (await command("code", { era, form, name, arguments: args ?? {} })).text)),
+    choose: () => run(async () => copy(label, (await command("code", { era, form, name, arguments: args ?? {} })).text)),
   }));
   const link = `${location.origin}${location.pathname}${linkTo("tools", name, args ?? {})}`;
   return (
@@ -29,7 +27,7 @@ export function CodeMenu({ name, args }: { name: string; args: JsonObject | null
       <Menu
         className="button plain"
         disabled={busy || args === null}
-        entries={[...entries, { key: "link", label: "link to this call", choose: () => show("link", link) }]}>
+        entries={[...entries, { key: "link", label: "link to this call", choose: () => copy("link", link) }]}>
         <Code className="icon" aria-hidden />
         Copy as
       </Menu>
@@ -37,8 +35,8 @@ export function CodeMenu({ name, args }: { name: string; args: JsonObject | null
       {shown && (
         <section className="code" aria-label={`The call as ${shown.label}`}>
           <header className="call-head">
-            <span className="label">{shown.label}, copied</span>
-            <Copy text={shown.text} label="Copy again" />
+            <span className="label">{shown.label}</span>
+            <Copy text={shown.text} label="Copy" />
             <IconButton icon={X} label="Close" onClick={() => setShown(null)} />
           </header>
           <LongText text={shown.text} label={shown.label} />

@@ -1,9 +1,7 @@
 // The result of a call: as text, as structured content, and as it came.
 import { Download } from "lucide-react";
 import { useMemo, useState } from "react";
-import { Button, ProblemBox } from "../parts/controls";
-import { Segments, type Segment } from "../parts/segments";
-import { JsonView, LongText } from "../parts/text";
+import { Button, JsonView, LongText, ProblemBox, type Segment, Segments } from "../parts";
 import { go } from "../place";
 import { command } from "../program";
 import type { Call, Content, Json, JsonObject } from "../protocol";

@@ -4,7 +4,7 @@ import SelectWidget from "@rjsf/core/lib/components/widgets/SelectWidget.js";
 import { ChevronDown, ChevronUp, Copy, Plus, X, type LucideIcon } from "lucide-react";
 import type { ChangeEvent, ComponentType, MouseEvent, ReactNode } from "react";
 import { flushSync } from "react-dom";
-import { Button, IconButton, Prose } from "../parts/controls";
+import { Button, IconButton, Prose } from "../parts";
 import { brief, printable } from "../words";
 import { useOffered, type Completing } from "./completed";
 
@@ -150,30 +150,19 @@ function Input(props: Props<"BaseInputTemplate">) {
 }
 
 /** A checkbox cannot say that a value is left out. */
-function YesNo({ id, disabled, readonly, onChange, schema, required, ...rest }: WidgetProps) {
-  const value: unknown = rest.value;
-  const isOff = disabled === true || readonly === true;
+function YesNo(props: WidgetProps) {
+  const { id, disabled, onChange, schema } = props;
+  const value: unknown = props.value;
   if (typeof schema.default === "boolean") {
     return (
       <span className="check">
-        <input id={id} type="checkbox" checked={value === true} disabled={isOff} onChange={({ target }) => onChange(target.checked)} />
+        <input id={id} type="checkbox" checked={value === true} disabled={disabled} onChange={({ target }) => onChange(target.checked)} />
         {value === true ? "true" : "false"}
       </span>
     );
   }
-  return (
-    <select
-      id={id}
-      value={typeof value === "boolean" ? String(value) : ""}
-      disabled={isOff}
-      aria-required={required === true}
-      aria-describedby={ariaDescribedByIds(id)}
-      onChange={({ target }) => onChange(target.value === "" ? undefined : target.value === "true")}>
-      <option value="" />
-      <option value="true">true</option>
-      <option value="false">false</option>
-    </select>
-  );
+  const enumOptions = [true, false].map((one) => ({ value: one, label: String(one) }));
+  return <SelectWidget {...props} options={{ ...props.options, enumOptions }} />;
 }
 
 function Unsupported({ reason }: Props<"UnsupportedFieldTemplate">) {

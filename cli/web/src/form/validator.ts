@@ -24,15 +24,16 @@ function definitionsOf({ $schema, $id, $defs, definitions, properties }: RJSFSch
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 
+/** A field that is still empty is marked as required. Its error would move the button that a click is on its way to. */
+const WAITED_FOR = "required-property-error";
+
 function errorsOf(schema: RJSFSchema, data: unknown): RJSFValidationError[] {
-  return nodeOf(schema, schema)
-    .validate(data)
-    .errors.map(({ code, data: { pointer, key }, message }) => {
-      // A missing member is said at its own field.
-      const name = code === "required-property-error" && typeof key === "string" ? `/${key}` : "";
-      const path = `${pointer.replace(/^#/, "")}${name}`;
-      const said = name === "" ? brief(message.replace(/ in `#[^`]*`/, "")) : "This is required.";
-      return { name: "schema", message: said, property: path.replaceAll("/", "."), stack: said, params: {} };
+  const { errors } = nodeOf(schema, schema).validate(data);
+  return errors
+    .filter(({ code }) => code !== WAITED_FOR)
+    .map(({ data: { pointer }, message }) => {
+      const said = brief(message.replace(/ in `#[^`]*`/, ""));
+      return { name: "schema", message: said, property: pointer.replace(/^#/, "").replaceAll("/", "."), stack: said, params: {} };
     });
 }
 

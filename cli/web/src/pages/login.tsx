@@ -1,5 +1,5 @@
 import { Check, LogIn, X } from "lucide-react";
-import { Badge, Button, Empty, ProblemBox } from "../parts/controls";
+import { Badge, Button, Empty, ProblemBox } from "../parts";
 import { RoundCard } from "../call/round";
 import { command } from "../program";
 import type { Exchange } from "../protocol";

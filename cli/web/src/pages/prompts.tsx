@@ -1,8 +1,7 @@
 import { useState } from "react";
 import { Caller } from "../call/caller";
 import { CompletedFields } from "../form/completed";
-import { Head } from "../parts/controls";
-import { Split } from "../parts/split";
+import { Head, Split } from "../parts";
 import { valuesOf } from "../place";
 import { command } from "../program";
 import type { JsonObject } from "../protocol";

@@ -1,8 +1,7 @@
 import { Activity } from "lucide-react";
 import { useEffect, useState, type ReactNode } from "react";
 import { Form } from "../form/form";
-import { Badge, Button, Copy, Empty, Facts, Head, ProblemBox, Reconnect, Skeleton } from "../parts/controls";
-import { LongText, mono } from "../parts/text";
+import { Badge, Button, Copy, Empty, Facts, Head, LongText, mono, ProblemBox, Reconnect, Skeleton } from "../parts";
 import { linkTo, type Page } from "../place";
 import { command } from "../program";
 import type { Connection, Json, JsonObject, ListName, Target } from "../protocol";

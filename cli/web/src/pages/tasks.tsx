@@ -1,9 +1,7 @@
 import { Ban, FileText, RefreshCw } from "lucide-react";
 import { useCallback, useEffect, useState } from "react";
 import { Calls } from "../call/call-card";
-import { Badge, Button, Empty, Head, ProblemBox } from "../parts/controls";
-import { Split } from "../parts/split";
-import { JsonView } from "../parts/text";
+import { Badge, Button, Empty, Head, JsonView, ProblemBox, Split } from "../parts";
 import { command } from "../program";
 import type { Era, JsonObject } from "../protocol";
 import { useAction, useConnection, useEra, useKnown } from "../store";

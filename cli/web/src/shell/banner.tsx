@@ -1,7 +1,7 @@
 // Says why the connection or the program is not there.
 import { KeyRound } from "lucide-react";
-import { Button, Copy, ProblemBox, Reconnect } from "../parts/controls";
-import { go } from "../place";
+import { Button, Copy, ProblemBox, Reconnect } from "../parts";
+import { go, usePlace } from "../place";
 import { saying } from "../program";
 import { useAction, useConnection, useKnown, useLink } from "../store";
 
@@ -9,6 +9,7 @@ export function Banner() {
   const link = useLink();
   const target = useKnown((state) => state.target);
   const connection = useConnection();
+  const { page } = usePlace();
   const { busy, problem, run } = useAction();
   if (link.state === "unknown") {
     return (
@@ -32,7 +33,9 @@ export function Banner() {
     return (
       <ProblemBox problem={problem ?? connection.problem}>
         <div className="actions">
-          {connection.problem.code === "authorizationRequired" && <Button kind="main" icon={KeyRound} onClick={() => go("login")} text="Login" />}
+          {connection.problem.code === "authorizationRequired" && page !== "login" && (
+            <Button kind="main" icon={KeyRound} onClick={() => go("login")} text="Login" />
+          )}
           <Reconnect connection={connection} busy={busy} run={run} />
         </div>
       </ProblemBox>

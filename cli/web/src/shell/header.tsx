@@ -1,7 +1,6 @@
 import { ChevronDown, CircleHelp, Command, Moon, Sun } from "lucide-react";
 import { MOD } from "../keys";
-import { IconButton } from "../parts/controls";
-import { Menu } from "../parts/menu";
+import { IconButton, Menu } from "../parts";
 import { StateOf } from "../pages/server";
 import { go } from "../place";
 import { command } from "../program";

@@ -2,9 +2,9 @@
 import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { cell } from "../cell";
 import { MOD, useKey } from "../keys";
-import { Facts } from "../parts/controls";
-import { List } from "../parts/list";
+import { Facts, List } from "../parts";
 import { go } from "../place";
+import type { Era } from "../protocol";
 import { command } from "../program";
 import { useConnection, useEra, useList } from "../store";
 import { brief, textIn } from "../words";
@@ -51,6 +51,8 @@ function Dialog({ label, children }: { label: string; children: ReactNode }) {
   );
 }
 
+const reconnect = (era: Era): void => void command("reconnect", { era }).catch(() => undefined);
+
 interface Found {
   key: string;
   kind: string;
@@ -77,12 +79,7 @@ function useFindable(): Found[] {
       ...named("prompt", "prompts", "name", prompts),
       ...named("resource", "resources", "uri", resources),
       { key: "theme", kind: "do", text: "Switch between light and dark", run: toggleTheme },
-      {
-        key: "reconnect",
-        kind: "do",
-        text: openings > 0 ? "Reconnect" : "Connect",
-        run: () => void command("reconnect", { era }).catch(() => undefined),
-      },
+      { key: "reconnect", kind: "do", text: openings > 0 ? "Reconnect" : "Connect", run: () => reconnect(era) },
     ];
   }, [tools, prompts, resources, era, openings]);
 }

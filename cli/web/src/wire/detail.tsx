@@ -3,13 +3,11 @@ import { ArrowRightLeft, Send, X } from "lucide-react";
 import { useMemo, useState } from "react";
 import { CallCard } from "../call/call-card";
 import { useKey } from "../keys";
-import { Button, Copy, Facts, IconButton, ProblemBox } from "../parts/controls";
-import { JsonField } from "../parts/json-field";
-import { JsonView, LongText } from "../parts/text";
+import { Button, Copy, Facts, IconButton, JsonField, JsonView, LongText, ProblemBox } from "../parts";
 import { command } from "../program";
-import type { Header, Json, JsonObject, WireRow } from "../protocol";
+import type { Json, JsonObject, WireRow } from "../protocol";
 import { useAction, useAnswer, useKnown } from "../store";
-import { brief, isObject, msOf, sizeOf, textIn, timeOf } from "../words";
+import { brief, isObject, msOf, parsed, sizeOf, textIn, timeOf } from "../words";
 
 /** Larger messages are fetched when asked for. */
 const AT_ONCE = 200_000;
@@ -28,12 +26,12 @@ export function Detail({ row, onChoose, onClose }: Props) {
   const { answer, problem } = useAnswer("body", row.cut && wanted ? { row: row.id } : null);
   const whole = row.cut ? (answer?.text ?? null) : row.text;
   const fetchWhole = async (): Promise<string> => (await command("body", { row: row.id })).text;
-  const parsed = useMemo(() => parse(whole), [whole]);
-  const request = row.direction === "sent" && row.kind === "request" && row.era !== null ? asRequest(parsed) : null;
+  const message = useMemo(() => (whole === null ? undefined : parsed(whole)), [whole]);
+  const request = row.direction === "sent" && row.kind === "request" && row.era !== null ? asRequest(message) : null;
   return (
     <aside className="wire-detail" aria-label="Message">
       <header className="call-head">
-        <strong className="mono">{brief(row.method ?? row.kind, 80)}</strong>
+        <strong className="mono ellipsis">{brief(row.method ?? row.kind, 80)}</strong>
         <span className="figures">
           <span>{row.direction}</span>
           <span>{timeOf(row.at)}</span>
@@ -64,18 +62,10 @@ export function Detail({ row, onChoose, onClose }: Props) {
             <Button onClick={() => setWanted(true)} text="Show all" />
           </p>
         )}
-        {!row.http && (parsed === undefined ? <LongText text={whole ?? row.text} label="Message" /> : <JsonView value={parsed} label="Message" />)}
+        {!row.http && (message === undefined ? <LongText text={whole ?? row.text} label="Message" /> : <JsonView value={message} label="Message" />)}
       </div>
     </aside>
   );
-}
-
-function parse(text: string | null): Json | undefined {
-  try {
-    return text === null ? undefined : (JSON.parse(text) as Json);
-  } catch {
-    return undefined;
-  }
 }
 
 function asRequest(message: Json | undefined): JsonObject | null {
@@ -83,7 +73,7 @@ function asRequest(message: Json | undefined): JsonObject | null {
   return { method: message.method, ...(isObject(message.params) ? { params: message.params } : {}) };
 }
 
-function Headers({ title, headers }: { title: string; headers: Header[] }) {
+function Headers({ title, headers }: { title: string; headers: [string, string][] }) {
   if (headers.length === 0) return null;
   return (
     <>

@@ -2,9 +2,7 @@
 import { ChevronDown, ChevronUp, Download, Pause, Play } from "lucide-react";
 import { useDeferredValue, useMemo, useState } from "react";
 import { MOD, useKey } from "../keys";
-import { Button, Empty, IconButton, ProblemBox } from "../parts/controls";
-import { List } from "../parts/list";
-import { SearchField } from "../parts/search";
+import { Button, Empty, IconButton, List, ProblemBox, SearchField } from "../parts";
 import { command } from "../program";
 import type { Era, WireRow } from "../protocol";
 import { fetchOlderRows, useAction, useKnown, useRevision } from "../store";
@@ -113,7 +111,7 @@ function Row({ row, years }: { row: WireRow; years: Years | null }) {
       <span className="time">{timeOf(row.at)}</span>
       {years && <span className="era">{row.era === null ? "" : years[row.era]}</span>}
       <Name row={row} />
-      <span className="preview">{previewOf(row)}</span>
+      <span className="preview ellipsis">{previewOf(row)}</span>
       <span className="ms">{row.ms !== null && msOf(row.ms)}</span>
       <span className="bytes">{sizeOf(row.bytes)}</span>
     </>
@@ -130,8 +128,8 @@ function Name({ row }: { row: WireRow }) {
       <span className={`method ${row.kind}`} data-bad={isBad}>
         {row.kind === "result" || row.kind === "error" ? `${row.kind} ` : ""}
         <b>{brief(row.method ?? "", 80)}</b>
-        {row.http && <i>{row.http.status ?? "…"}</i>}
-        {row.about !== null && !row.http && <span className="about">{brief(row.about, 120)}</span>}
+        {row.http && <span>{row.http.status ?? "…"}</span>}
+        {row.about !== null && !row.http && <span className="about ellipsis">{brief(row.about, 120)}</span>}
         {row.rpcId !== null && <span className="rpc-id">#{brief(String(row.rpcId), 40)}</span>}
       </span>
     </>
@@ -174,7 +172,7 @@ function Aligned({ rows, chosen, onChoose }: { rows: WireRow[]; chosen: number |
         onChoose(row.id);
       }}>
       {row && <Name row={row} />}
-      {row && <span className="preview">{previewOf(row)}</span>}
+      {row && <span className="preview ellipsis">{previewOf(row)}</span>}
     </span>
   );
   return (
