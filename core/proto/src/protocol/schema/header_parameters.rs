@@ -1,7 +1,7 @@
 //! `x-mcp-header`: tool parameters that are also sent in HTTP headers, so that intermediaries can
 //! route by them (2026-07-28).
 
-use super::keywords::{Subschema, subschemas};
+use super::keywords::{Subschema, push_token, subschemas};
 use super::validation_failure::brief;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -164,7 +164,9 @@ fn is_token(byte: u8) -> bool {
 }
 
 fn pointer(parent: &str, key: &str) -> String {
-    format!("{parent}/{}", key.replace('~', "~0").replace('/', "~1"))
+    let mut path = parent.to_owned();
+    push_token(&mut path, key);
+    path
 }
 
 #[cfg(test)]

@@ -72,6 +72,18 @@ pub(super) fn change_subschemas(schema: &mut Value, change: fn(&mut Value)) {
     }
 }
 
+/// Extends a JSON pointer.
+pub(super) fn push_token(path: &mut String, key: &str) {
+    path.push('/');
+    for character in key.chars() {
+        match character {
+            '~' => path.push_str("~0"),
+            '/' => path.push_str("~1"),
+            _ => path.push(character),
+        }
+    }
+}
+
 /// The schemas directly inside a schema.
 pub(super) fn subschemas(schema: &Value) -> Vec<Subschema<'_>> {
     let mut found = Vec::new();

@@ -16,6 +16,7 @@ mod coercion;
 mod explain;
 mod header_parameters;
 mod keywords;
+mod parts;
 #[cfg(feature = "schema-validation")]
 mod pattern;
 #[cfg(feature = "schema-validation")]
@@ -33,6 +34,7 @@ pub use arguments::{
 pub use changes::{ChangeClass, SchemaChange, changes};
 pub use coercion::{SchemaMember, TextMember, TextReader, is_union_of_objects, members};
 pub use header_parameters::{HeaderParameter, HeaderParameterError, HeaderType, header_parameters};
+pub use parts::{SchemaPart, visit_parts};
 pub use validation_failure::{Invalid, SchemaFailure};
 #[doc(hidden)]
 pub use wrapping::wrapped;
