@@ -20,6 +20,7 @@ mod flags;
 mod hosts;
 mod interrupt;
 mod known_servers;
+mod lint;
 mod login;
 mod login_flags;
 mod mcp_remote;

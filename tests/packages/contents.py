@@ -151,7 +151,7 @@ KINDS = [
             "web/dist/index.html.gz",
             *LICENSES,
         ],
-        ["Cargo.toml.orig", ".cargo_vcs_info.json", "src/*", "tests/*", "examples/*", "schemas/*", "web/dist/*.gz"],
+        ["Cargo.toml.orig", ".cargo_vcs_info.json", "src/*", "tests/*", "examples/*", "hosts/*", "schemas/*", "web/dist/*.gz"],
         "Cargo.toml",
         CRATE,
     ),

@@ -118,20 +118,16 @@ pub(crate) fn serve() {
 pub(crate) fn speak(newest: bool) {
     let tools = json!({"tools": [{"name": "only", "inputSchema": {"type": "object"}}]});
     let info = json!({"name": "narrow", "version": "1"});
-    for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-        let message: Value = serde_json::from_str(&line).unwrap();
-        if message["id"].is_null() {
-            continue;
+    let cached = |mut result: Value| {
+        if newest {
+            result["resultType"] = "complete".into();
+            result["ttlMs"] = 0.into();
+            result["cacheScope"] = "public".into();
         }
-        let cached = |mut result: Value| {
-            if newest {
-                result["resultType"] = "complete".into();
-                result["ttlMs"] = 0.into();
-                result["cacheScope"] = "public".into();
-            }
-            result
-        };
-        let result = match message["method"].as_str().unwrap() {
+        result
+    };
+    answer(|method| {
+        Some(match method {
             "initialize" if !newest => {
                 json!({"protocolVersion": "2024-11-05", "capabilities": {"tools": {}}, "serverInfo": info})
             }
@@ -141,13 +137,47 @@ pub(crate) fn speak(newest: bool) {
                 "_meta": {"io.modelcontextprotocol/serverInfo": info},
             })),
             "tools/list" => cached(tools.clone()),
-            method => {
-                let error = json!({"code": -32601, "message": format!("no method {method}")});
-                println!("{}", json!({"jsonrpc": "2.0", "id": message["id"], "error": error}));
-                continue;
+            _ => return None,
+        })
+    });
+}
+
+/// Has tools with faults, in another order each time.
+pub(crate) fn faulty() {
+    let regions = json!({"type": "object", "properties": {"regions": {"type": "array"}}});
+    let mut tools = [
+        json!({"name": "weather.alerts", "description": "Warnings for some regions", "inputSchema": regions}),
+        json!({"name": "get-forecast", "inputSchema": {"type": "object"}}),
+    ];
+    let info = json!({"name": "weather", "version": "1"});
+    answer(|method| {
+        Some(match method {
+            "initialize" => {
+                json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info})
             }
-        };
-        println!("{}", json!({"jsonrpc": "2.0", "id": message["id"], "result": result}));
+            "tools/list" => {
+                tools.reverse();
+                json!({"tools": tools})
+            }
+            _ => return None,
+        })
+    });
+}
+
+/// Serves standard input and output by results, without the library.
+fn answer(mut result: impl FnMut(&str) -> Option<Value>) {
+    for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+        let message: Value = serde_json::from_str(&line).unwrap();
+        if message["id"].is_null() {
+            continue;
+        }
+        let method = message["method"].as_str().unwrap();
+        let mut response = json!({"jsonrpc": "2.0", "id": message["id"]});
+        match result(method) {
+            Some(result) => response["result"] = result,
+            None => response["error"] = json!({"code": -32601, "message": format!("no method {method}")}),
+        }
+        println!("{response}");
         std::io::stdout().flush().unwrap();
     }
 }

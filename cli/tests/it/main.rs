@@ -16,6 +16,8 @@ mod inspect_calls;
 #[cfg(unix)]
 mod inspect_ends;
 #[cfg(unix)]
+mod inspect_lint;
+#[cfg(unix)]
 mod inspect_page;
 #[cfg(unix)]
 mod inspected;

@@ -38,6 +38,8 @@ pub(crate) enum Role {
     Old,
     /// A server of 2026-07-28 only.
     New,
+    /// A server whose tools have faults, and whose list has another order each time.
+    Faulty,
 }
 
 impl Role {
@@ -50,6 +52,7 @@ impl Role {
             Self::Inspected => "inspected",
             Self::Old => "old",
             Self::New => "new",
+            Self::Faulty => "faulty",
         }
     }
 
@@ -84,6 +87,7 @@ pub(crate) fn play() {
         "inspected" => crate::inspected::serve(),
         "old" => crate::inspected::speak(false),
         "new" => crate::inspected::speak(true),
+        "faulty" => crate::inspected::faulty(),
         "stubborn" => {
             serve();
             // Its input has ended, but it stays.

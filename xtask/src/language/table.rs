@@ -22,6 +22,7 @@ const UNIFFI: &[&str] =
 const INSPECTED: &[Reads] = &[
     Core,
     FIXTURES,
+    Path("cli/hosts/"),
     Path("cli/src/"),
     Path("cli/web/"),
     Path("tests/inspect/"),

@@ -221,6 +221,10 @@ pub(super) async fn run(inspector: &Arc<Inspector>, command: &str, body: &[u8]) 
             done(inspector.answer(round, action, content))
         }
         "list" => list(inspector, read(body)?).await,
+        "lint" => {
+            let OneEra { era } = read(body)?;
+            written(&inspector.lint(era).await?)
+        }
         "complete" => complete(inspector, read(body)?).await,
         "expand" => {
             let Template { template, values } = read(body)?;

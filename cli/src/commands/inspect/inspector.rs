@@ -68,6 +68,8 @@ pub(super) struct KeptList {
     pub(super) is_loading: bool,
     /// Fetch it again: it has changed meanwhile.
     pub(super) again: bool,
+    /// Two reads had the same items in another order.
+    pub(super) is_reordered: bool,
 }
 
 impl Inspector {

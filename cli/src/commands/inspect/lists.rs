@@ -69,7 +69,11 @@ impl Inspector {
             // The new connection fetches its own.
             _ if !is_current => Ok(()),
             Ok(Whole { items, count, ttl_ms, cache_scope }) => {
-                self.links()[era.index()].lists[list.index()].items = Some(items);
+                {
+                    let kept = &mut self.links()[era.index()].lists[list.index()];
+                    kept.is_reordered |= kept.items.as_ref().is_some_and(|old| is_reordered(old, &items));
+                    kept.items = Some(items);
+                }
                 self.list_state(era, list, |state| {
                     let version = state.version + 1;
                     let (progress, problem) = (ListProgress::Ready, None);
@@ -180,6 +184,19 @@ impl Inspector {
             self.hub.tell(state, &text);
         }
     }
+}
+
+/// Returns whether two reads of a list have the same items in another order.
+fn is_reordered(old: &RawJson, new: &RawJson) -> bool {
+    if old.as_bytes() == new.as_bytes() || old.as_bytes().len() != new.as_bytes().len() {
+        return false;
+    }
+    let (Ok(old), Ok(new)) = (old.parse::<Vec<Value>>(), new.parse::<Vec<Value>>()) else { return false };
+    let texts = |items: Vec<Value>| items.iter().map(Value::to_string).collect::<Vec<_>>();
+    let (mut old, mut new) = (texts(old), texts(new));
+    old.sort_unstable();
+    new.sort_unstable();
+    old == new
 }
 
 /// Reads a list.

@@ -6,6 +6,7 @@ mod commands;
 mod http;
 mod hub;
 mod inspector;
+mod lint;
 mod lists;
 mod once;
 mod page;

@@ -4,7 +4,7 @@ use super::{
     inspector::Inspector,
     state::{Connection, ConnectionState, Era, ListName, ListProgress, Target},
 };
-use crate::{exit::Exit, failure::Failure, output::Output};
+use crate::{exit::Exit, failure::Failure, lint, output::Output};
 use serde::Serialize;
 use std::sync::Arc;
 use trunkline::protocol::RawJson;
@@ -21,6 +21,9 @@ struct Reported {
     #[serde(flatten)]
     connection: Connection,
     items: Items,
+    /// Absent without a connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lint: Option<lint::Report>,
 }
 
 #[derive(Serialize, Default)]
@@ -47,7 +50,11 @@ pub(super) async fn run(inspector: &Arc<Inspector>, eras: &[Era], output: &Outpu
             open.all(is_loaded)
         })
         .await;
-    let reported = |era: &Era| {
+    let mut reports = Vec::new();
+    for era in eras {
+        reports.push(lint(inspector, *era).await);
+    }
+    let reported = |(era, lint): (&Era, Option<lint::Report>)| {
         let connection = inspector.hub.state().connection(*era).clone();
         let mut links = inspector.links();
         let mut items = |list: ListName| links[era.index()].lists[list.index()].items.take();
@@ -57,9 +64,9 @@ pub(super) async fn run(inspector: &Arc<Inspector>, eras: &[Era], output: &Outpu
             resource_templates: items(ListName::ResourceTemplates),
             prompts: items(ListName::Prompts),
         };
-        Reported { connection, items }
+        Reported { connection, items, lint }
     };
-    let connections: Vec<_> = eras.iter().rev().map(reported).collect();
+    let connections: Vec<_> = eras.iter().zip(reports).rev().map(reported).collect();
     let is_open = connections.iter().any(|reported| reported.connection.state == ConnectionState::Open);
     let exit = connections.iter().find_map(|reported| reported.connection.problem.as_ref()).map(|problem| problem.exit);
     let target = inspector.hub.state().target.clone();
@@ -71,4 +78,17 @@ pub(super) async fn run(inspector: &Arc<Inspector>, eras: &[Era], output: &Outpu
         inspector.close(*era, &ended).await;
     }
     Ok(if is_open { Exit::Done } else { exit.unwrap_or(Exit::Unreachable) })
+}
+
+/// Checks an open server, and reads its lists once more to compare their order.
+async fn lint(inspector: &Arc<Inspector>, era: Era) -> Option<lint::Report> {
+    inspector.connection(era).ok()?;
+    for list in ListName::ALL {
+        let is_ready = inspector.hub.state().connection(era).lists.of(list).state == ListProgress::Ready;
+        if is_ready {
+            // A failure is part of the state.
+            let _ = inspector.fetch(era, list).await;
+        }
+    }
+    inspector.lint(era).await.ok()
 }

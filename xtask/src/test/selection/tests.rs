@@ -150,6 +150,7 @@ const TABLE: &[(&str, Runs)] = &[
     ("bindings-uniffi/ruby/README.md", With("ruby", &["ruby lint", "ruby tests"])),
     // The default machine has no toolchain of Swift.
     ("bindings-uniffi/swift/Package.swift", Steps(&SOURCES)),
+    ("cli/hosts/cursor.json", Steps(&["inspect states", "rust and c tests"])),
     ("cli/npm/trunkline.cjs", Steps(&["node lint and types", "rust and c tests"])),
     ("cli/src/main.rs", Steps(&["import circles", "inspect states", "rust and c tests", "rust clippy", "rust format"])),
     ("cli/web/index.html", Steps(&["inspect page", "inspect states", "rust and c tests"])),
