@@ -188,6 +188,60 @@ export const STATES = [
     },
   },
   {
+    name: "lint",
+    server: "faulty",
+    short: true,
+    act: async (page) => {
+      await page.waitForSelector(".offers");
+      await page.keyboard.press("g");
+      await page.keyboard.press("i");
+      await page.locator(".rule li").first().waitFor();
+      // As many as the rail says.
+      const count = await page.locator("a[href='#/lint'] .count").textContent();
+      await shows(page, `${count} findings`);
+    },
+  },
+  {
+    name: "lint for one host",
+    server: "faulty",
+    act: async (page) => {
+      await go(page, "#/lint");
+      await page.getByLabel("Host", { exact: true }).press("v");
+      await page.getByLabel("Severity").press("e");
+      await shows(page, "VS Code drops it");
+      await page.getByRole("link", { name: "weather.alerts" }).first().click();
+      await page.locator("h2", { hasText: "weather.alerts" }).waitFor();
+      await go(page, "#/lint");
+      await page.locator(".rule li").first().waitFor();
+    },
+  },
+  {
+    name: "lint without a finding",
+    server: "bare",
+    act: async (page) => {
+      await go(page, "#/lint");
+      await shows(page, "Nothing found.");
+    },
+  },
+  {
+    name: "lint of a hostile server",
+    server: "hostile",
+    act: async (page) => {
+      await go(page, "#/lint");
+      await page.locator(".rule li").first().waitFor();
+      await shows(page, "Hidden characters");
+    },
+  },
+  {
+    name: "hosts",
+    server: "faulty",
+    act: async (page) => {
+      await page.waitForSelector(".offers");
+      await page.locator(".hosts summary").nth(3).click();
+      await page.locator(".hosts").scrollIntoViewIfNeeded();
+    },
+  },
+  {
     name: "10,000 tools",
     server: "many",
     act: async (page) => {

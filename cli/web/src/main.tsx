@@ -6,6 +6,7 @@ import "./styles/page.css";
 import "./styles/parts.css";
 import "./styles/form.css";
 import "./styles/wire.css";
+import "./styles/lint.css";
 
 const page = document.getElementById("page");
 if (page) {

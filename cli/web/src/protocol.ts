@@ -274,6 +274,57 @@ export interface Exchange {
   pass: boolean;
 }
 
+/** What is wrong with the server, and what each host makes of it. */
+export interface LintReport {
+  rules: LintRule[];
+  /** By rule, errors first; at most 100 of each. */
+  findings: Finding[];
+  /** More findings of rules that have over 100. */
+  omitted: number;
+  hosts: SeenByHost[];
+}
+
+export interface LintRule {
+  id: string;
+  title: string;
+  why: string;
+  advice: string;
+  /** A URL. */
+  source: string;
+}
+
+export interface Finding {
+  rule: string;
+  severity: "error" | "warning";
+  list: ListName | "server";
+  /** The position in the list; `null` for the list, or the server. */
+  index: number | null;
+  /** The name or URI; at most 1,000 characters. */
+  item: string | null;
+  /** A JSON pointer into the item. */
+  pointer: string;
+  what: string;
+  hosts: { host: string; effect: Effect; source: string }[];
+}
+
+/** `refuses`: every request to the model fails, also those about other tools. */
+export type Effect = "refuses" | "drops" | "cuts" | "renames" | "misreads";
+
+export interface SeenByHost {
+  host: string;
+  title: string;
+  /** Where the form of the names is from. */
+  source: string | null;
+  tools: number;
+  refuses: boolean;
+  dropped: number;
+  /** The first 100 tools. */
+  names: { tool: string; shown: string; lost: boolean }[];
+  /** Declared capabilities that it is not known to use. */
+  ignores: string[];
+  ignoresSource: string | null;
+}
+
 // ---------------------------------------------------------------------------------------------
 // Events
 // ---------------------------------------------------------------------------------------------
@@ -352,6 +403,9 @@ export interface Commands {
   variables: [{ template: string }, { names: string[] }];
   subscribe: [{ era: Era; uri: string }, Record<string, never>];
   unsubscribe: [{ era: Era; uri: string }, Record<string, never>];
+
+  /** Checks the lists as they were read last. */
+  lint: [{ era: Era }, LintReport];
 
   ping: [{ era: Era }, { ms: number }];
   /** Opens the connection of an era: the first time, or again. A started server is ended first. */

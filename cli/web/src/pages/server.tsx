@@ -7,6 +7,7 @@ import { command } from "../program";
 import type { Connection, Json, JsonObject, ListName, Target } from "../protocol";
 import { useAction, useConnection, useEra, useKnown } from "../store";
 import { brief, isObject, many, msOf, objectsIn, sizeOf, textIn, timeOf } from "../words";
+import { Hosts } from "./hosts";
 
 const LOGS_SHOWN = 100;
 
@@ -29,6 +30,7 @@ export function Server() {
       <Instructions connection={connection} />
       <Roots />
       <Logs connection={connection} />
+      <Hosts />
     </div>
   );
 }

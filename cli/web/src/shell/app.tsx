@@ -1,6 +1,7 @@
 import { useEffect } from "react";
 import { RoundCard } from "../call/round";
 import { useKey } from "../keys";
+import { Lint } from "../pages/lint";
 import { Login } from "../pages/login";
 import { Prompts } from "../pages/prompts";
 import { Resources } from "../pages/resources";
@@ -23,6 +24,7 @@ const VIEWS: Record<Page, () => React.ReactNode> = {
   prompts: Prompts,
   tasks: Tasks,
   login: Login,
+  lint: Lint,
 };
 
 export function App() {

@@ -1,4 +1,5 @@
-import { Hammer, KeyRound, ListChecks, MessageSquareText, Package, Server, type LucideIcon } from "lucide-react";
+import { Hammer, KeyRound, ListChecks, MessageSquareText, Package, SearchCheck, Server, type LucideIcon } from "lucide-react";
+import { useLint } from "../pages/lint";
 import { linkTo, usePlace, type Page } from "../place";
 import { useConnection, useKnown } from "../store";
 
@@ -17,6 +18,7 @@ export const ENTRIES: Entry[] = [
   { page: "prompts", key: "p", title: "Prompts", icon: MessageSquareText },
   { page: "tasks", key: "a", title: "Tasks", icon: ListChecks },
   { page: "login", key: "l", title: "Login", icon: KeyRound },
+  { page: "lint", key: "i", title: "Lint", icon: SearchCheck },
 ];
 
 export function Rail() {
@@ -24,11 +26,13 @@ export function Rail() {
   const lists = useConnection()?.lists;
   const tasks = useKnown((state) => state.calls.filter((call) => call.task !== null).length);
   const canLogIn = useKnown((state) => state.target?.transport !== "stdio");
+  const lint = useLint();
   const counts: Partial<Record<Page, number>> = {
     tools: lists?.tools.count ?? 0,
     resources: (lists?.resources.count ?? 0) + (lists?.resourceTemplates.count ?? 0),
     prompts: lists?.prompts.count ?? 0,
     tasks,
+    lint: (lint?.findings.length ?? 0) + (lint?.omitted ?? 0),
   };
   return (
     <nav className="rail" aria-label="Pages">
