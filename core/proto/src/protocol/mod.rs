@@ -5,6 +5,8 @@
 
 mod annotations;
 #[doc(hidden)]
+pub mod app;
+#[doc(hidden)]
 pub mod call_params;
 #[doc(hidden)]
 pub mod describe;

@@ -1,10 +1,8 @@
 //! User interfaces of tools (the MCP Apps extension), which are validated at registration.
 
-use crate::protocol::uri;
+use crate::protocol::{app::MIME_TYPE, uri};
 use serde_json::Value;
 
-/// The media type of a user interface.
-const MIME_TYPE: &str = "text/html;profile=mcp-app";
 const SCHEME: &str = "ui://";
 
 /// APP-10: a resource is under `ui://` if and only if it has the media type of user interfaces.
