@@ -176,6 +176,24 @@ export const STATES = [
       await page.waitForSelector(".split-detail .json");
     },
   },
+  {
+    name: "2024-11-05 only",
+    server: "old",
+    act: async (page) => {
+      await page.locator(".era-trigger", { hasText: "2024-11-05" }).waitFor();
+      await call(page, "only");
+      await page.waitForSelector(".call .badge.good");
+    },
+  },
+  {
+    name: "2026-07-28 only",
+    server: "new",
+    act: async (page) => {
+      await page.locator(".era-trigger", { hasText: "2026-07-28" }).waitFor();
+      await call(page, "only");
+      await page.waitForSelector(".call .badge.good");
+    },
+  },
   { name: "loading", server: "silent", act: (page) => page.waitForSelector(".skeleton[data-shown=true]") },
   { name: "not started", server: "missing", act: (page) => page.waitForSelector(".stage > .problem") },
   { name: "nothing offered", server: "bare", act: (page) => page.waitForSelector(".empty") },
