@@ -47,6 +47,13 @@ pub(crate) struct Problem {
     rpc: Option<Box<RpcError>>,
 }
 
+impl Problem {
+    /// The error of the server, or one with this code.
+    pub(crate) fn to_rpc(&self, code: i64) -> RpcError {
+        self.rpc.as_deref().cloned().unwrap_or_else(|| RpcError::new(code, self.what.clone()))
+    }
+}
+
 impl Failure {
     pub(crate) fn new(exit: Exit, code: &str, message: impl Into<String>) -> Self {
         Self {

@@ -11,10 +11,12 @@ const END_MS = 10_000;
 
 const file = (name) => fileURLToPath(new URL(name, import.meta.url));
 
-/** The command of a server: `fixture`, `everything`, `missing`, or a kind of `odd_server.mjs`. */
+/** The command of a server: one of these, or a kind of `odd_server.mjs`. */
 function commandOf(server, fixture) {
   if (server === "fixture") return [fixture, "--stdio"];
   if (server === "everything") return [process.execPath, file("node_modules/@modelcontextprotocol/server-everything/dist/index.js")];
+  if (server === "app of others") return [process.execPath, file("node_modules/@modelcontextprotocol/server-basic-vanillajs/dist/index.js"), "--stdio"];
+  if (server === "apps") return [process.execPath, file("app_server.mjs")];
   if (server === "missing") return [file("no-such-program")];
   return [process.execPath, file("odd_server.mjs"), server];
 }

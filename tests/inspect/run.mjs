@@ -6,6 +6,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
+import { APP_STATES } from "./apps.mjs";
 import { fillSchema, withoutMouse } from "./keyboard.mjs";
 import { judge, openPage, startBrowser } from "./page.mjs";
 import { inspect } from "./program.mjs";
@@ -67,7 +68,7 @@ async function onPageOf(running, look, act, name) {
 }
 
 const looks = SIZES.flatMap((size) => THEMES.map((theme) => ({ ...size, theme })));
-for (const { name, server, short, wire, act } of STATES) {
+for (const { name, server, short, wire, act } of [...STATES, ...APP_STATES]) {
   if (!values.long && !short) continue;
   const shown = values.long ? looks : [LOOK];
   for (const look of shown) {

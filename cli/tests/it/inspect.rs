@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use std::{fs, net::TcpListener};
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; \
-                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'; frame-src ";
 
 #[track_caller]
 fn is_guarded(response: &Response, status: u16) {
     assert_eq!(response.status, status, "{response:?}");
+    assert!(response.header("content-security-policy").unwrap().starts_with(POLICY), "{response:?}");
     for (name, value) in [
-        ("content-security-policy", POLICY),
         ("x-content-type-options", "nosniff"),
         ("referrer-policy", "no-referrer"),
         ("cross-origin-opener-policy", "same-origin"),

@@ -73,7 +73,11 @@ impl Page {
 
     /// Sends a request as it is.
     pub(crate) fn raw(&self, request: &str) -> Response {
-        let mut stream = self.connect();
+        Self::raw_at(self.port, request)
+    }
+
+    pub(crate) fn raw_at(port: u16, request: &str) -> Response {
+        let mut stream = Self::connect(port);
         stream.write_all(request.as_bytes()).unwrap();
         let mut reader = BufReader::new(stream);
         let head = head(&mut reader);
@@ -83,8 +87,8 @@ impl Page {
         Response { status, head, body }
     }
 
-    fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+    fn connect(port: u16) -> TcpStream {
+        let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
         stream
     }
@@ -124,7 +128,7 @@ impl Page {
 
     /// Opens a tab.
     pub(crate) fn tab(&self) -> Tab {
-        let mut stream = self.connect();
+        let mut stream = Self::connect(self.port);
         let authorization = self.authorization();
         write!(stream, "GET /api/events HTTP/1.0\r\nHost: 127.0.0.1:{}\r\n{authorization}\r\n", self.port).unwrap();
         let mut reader = BufReader::new(stream);

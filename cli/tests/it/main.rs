@@ -12,6 +12,8 @@ mod hostile;
 #[cfg(unix)]
 mod inspect;
 #[cfg(unix)]
+mod inspect_apps;
+#[cfg(unix)]
 mod inspect_calls;
 #[cfg(unix)]
 mod inspect_ends;

@@ -34,6 +34,8 @@ pub(crate) enum Role {
     Host,
     /// A server to inspect.
     Inspected,
+    /// A server with an app and a skill.
+    Apps,
     /// A server of 2024-11-05 only.
     Old,
     /// A server of 2026-07-28 only.
@@ -50,6 +52,7 @@ impl Role {
             Self::Edited => "edited",
             Self::Host => "host",
             Self::Inspected => "inspected",
+            Self::Apps => "apps",
             Self::Old => "old",
             Self::New => "new",
             Self::Faulty => "faulty",
@@ -85,6 +88,7 @@ pub(crate) fn play() {
         }
         "edited" => crate::dev::edited(),
         "inspected" => crate::inspected::serve(),
+        "apps" => crate::inspect_apps::serve(),
         "old" => crate::inspected::speak(false),
         "new" => crate::inspected::speak(true),
         "faulty" => crate::inspected::faulty(),

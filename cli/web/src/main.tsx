@@ -7,6 +7,7 @@ import "./styles/parts.css";
 import "./styles/form.css";
 import "./styles/wire.css";
 import "./styles/lint.css";
+import "./styles/extensions.css";
 
 const page = document.getElementById("page");
 if (page) {

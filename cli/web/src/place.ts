@@ -3,7 +3,7 @@ import { cell } from "./cell";
 import { parsed } from "./words";
 import type { JsonObject } from "./protocol";
 
-export const PAGES = ["server", "tools", "resources", "prompts", "tasks", "login", "lint"] as const;
+export const PAGES = ["server", "tools", "resources", "prompts", "tasks", "apps", "skills", "login", "lint"] as const;
 export type Page = (typeof PAGES)[number];
 
 export interface Place {

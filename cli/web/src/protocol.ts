@@ -126,7 +126,8 @@ export interface Connection {
   lists: Record<ListName, ListState>;
 }
 
-export type ListName = "tools" | "resources" | "resourceTemplates" | "prompts";
+/** `skills`: only of 2026-07-28. */
+export type ListName = "tools" | "resources" | "resourceTemplates" | "prompts" | "skills";
 
 export interface ListState {
   /** `absent`: the server does not declare the capability. */
@@ -146,7 +147,8 @@ export interface WireRow {
   at: Time;
   /** `null`: of no connection, such as an exchange with an authorization server. */
   era: Era | null;
-  direction: "sent" | "received";
+  /** `fromApp` and `toApp`: between an app and this page, its host. */
+  direction: "sent" | "received" | "fromApp" | "toApp";
   /** `http`: an exchange; its messages are rows of their own. */
   kind: "request" | "result" | "error" | "notification" | "http";
   /**
@@ -363,6 +365,42 @@ export type Increment =
 // Commands
 // ---------------------------------------------------------------------------------------------
 
+/** The frame of an app: `http://HOST:<port>/<token>/`, where HOST is that of the page. */
+export interface OpenedApp {
+  app: number;
+  port: number;
+  token: string;
+  /** The size of its HTML. */
+  bytes: number;
+  /** The metadata of the interface (`_meta.ui`) that the policy follows from. */
+  ui: JsonObject | null;
+  /** Its header `Content-Security-Policy`. */
+  policy: string;
+  /** The attribute `allow` of its frame. */
+  allow: string;
+  /** Declared domains that are not in the policy, because they are no origins; at most 100. */
+  refused: string[];
+}
+
+export interface AppShown {
+  /** `silent`: it has sent nothing for 5 seconds. */
+  state: "loading" | "silent" | "initializing" | "ready" | "closed";
+  /** Why the frame has removed it. */
+  why: string | null;
+  /** The height of its frame in pixels. */
+  height: number;
+  /** Its requests that wait for the person. */
+  asked: AppWish[];
+  /** The call that it shows, and those that it has made. */
+  calls: number[];
+}
+
+export interface AppWish {
+  number: number;
+  method: string;
+  params: JsonObject | null;
+}
+
 export type CodeForm = { form: string; label: string };
 
 export interface Commands {
@@ -437,6 +475,22 @@ export interface Commands {
   wire: [{ before: number }, { rows: WireRow[] }];
   /** All rows that are kept, whole, as lines of JSON. */
   export: [Record<string, never>, { text: string; name: string }];
+
+  /** Reads an app, and serves it to a frame of the page that is at `origin`. */
+  app: [{ era: Era; uri: string; origin: string }, OpenedApp];
+  /** Calls the tool of an app, for the app to show. `context` goes into its host context. */
+  appRun: [{ era: Era; app: number; tool: string; arguments: JsonObject; context: JsonObject }, { run: number }];
+  /** Passes on a message of the app; `stopped`: `text` says why its frame has removed it. */
+  appSaid: [{ run: number; text: string; stopped: boolean }, Record<string, never>];
+  /** Waits for messages to the app, or for a version after `seen` of what is shown. */
+  appNext: [{ run: number; seen: number }, { messages: string[]; version: number; shown: AppShown }];
+  /** Decides about a request of the app; `always`: also about later ones for the server. */
+  appLeave: [{ run: number; number?: number; action: "allow" | "always" | "refuse" | "close" }, Record<string, never>];
+  /**
+   * Reads a file of a listed skill, given by its URI. It is refused unless its size, its digest
+   * and, for the `SKILL.md`, its frontmatter are those of its entry.
+   */
+  skillFile: [{ era: Era; skill: string; file: string }, { bytes: number; text: string | null }];
 }
 
 export type Command = keyof Commands;

@@ -1,9 +1,11 @@
 //! The commands of the page.
 
 use super::{
+    apps,
     calls::{Asked, Kind},
     hub::text_of,
     inspector::Inspector,
+    skills,
     state::{Era, Increment, ListName, ListState},
 };
 use crate::{
@@ -192,7 +194,7 @@ struct Rows {
     before: u64,
 }
 
-type Answered = Result<String, Refused>;
+pub(super) type Answered = Result<String, Refused>;
 
 /// Runs a command of the page, and returns its JSON.
 pub(super) async fn run(inspector: &Arc<Inspector>, command: &str, body: &[u8]) -> Answered {
@@ -306,6 +308,18 @@ async fn run_more(inspector: &Arc<Inspector>, command: &str, body: &[u8]) -> Ans
             let text = inspector.hub.state().wire.lines();
             written(&json!({"text": text, "name": "wire.jsonl"}))
         }
+        _ => run_of_extension(inspector, command, body).await,
+    }
+}
+
+async fn run_of_extension(inspector: &Arc<Inspector>, command: &str, body: &[u8]) -> Answered {
+    match command {
+        "app" => apps::open(inspector, read(body)?).await,
+        "appRun" => apps::host::run(inspector, read(body)?),
+        "appSaid" => apps::host::said(inspector, read(body)?),
+        "appNext" => apps::host::next(inspector, read(body)?).await,
+        "appLeave" => apps::host::leave(inspector, read(body)?),
+        "skillFile" => skills::file(inspector, read(body)?).await,
         _ => Err(Refused::Unknown),
     }
 }
@@ -454,11 +468,11 @@ fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
     serde_json::from_slice(body).map_err(|error| Failure::usage(format!("This is no command: {error}")))
 }
 
-fn done(outcome: Result<(), Problem>) -> Answered {
+pub(super) fn done(outcome: Result<(), Problem>) -> Answered {
     outcome?;
     Ok("{}".to_owned())
 }
 
-fn written(answer: &impl Serialize) -> Answered {
+pub(super) fn written(answer: &impl Serialize) -> Answered {
     serde_json::to_string(answer).map_err(|error| Failure::usage(error.to_string()).into())
 }

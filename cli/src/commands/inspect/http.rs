@@ -1,4 +1,4 @@
-//! Serves the page and its commands, to the person on this machine and nobody else.
+//! Serves the page and its commands, and its apps, to the person on this machine and nobody else.
 
 use super::{
     commands::{self, Refused},
@@ -40,16 +40,18 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Nothing inline, nothing from elsewhere, and no frame around the page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
-                      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+                      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; frame-src ";
 
 /// The headers of every response.
-const HEADERS: [(HeaderName, &str); 5] = [
-    (header::CONTENT_SECURITY_POLICY, POLICY),
+const HEADERS: [(HeaderName, &str); 4] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "no-referrer"),
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
+
+/// The names of this machine.
+pub(super) const NAMES: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 
 const JSON: &str = "application/json";
 
@@ -60,8 +62,13 @@ pub(super) struct Site {
     pub(super) token: String,
 }
 
+/// Answers the requests of one port.
+pub(super) trait Serve: Send + Sync + 'static {
+    fn respond(&self, request: Request<Incoming>) -> impl Future<Output = Response<Body>> + Send;
+}
+
 /// The body of a response: complete, or lines as they come.
-enum Body {
+pub(super) enum Body {
     Whole(Full<Bytes>),
     Lines(mpsc::Receiver<Bytes>),
 }
@@ -89,19 +96,33 @@ impl http_body::Body for Body {
 }
 
 /// Why a request is not served.
-struct Refusal {
+pub(super) struct Refusal {
     status: StatusCode,
     problem: Problem,
 }
 
 impl Refusal {
-    fn new(status: StatusCode, failure: &Failure) -> Self {
+    pub(super) fn new(status: StatusCode, failure: &Failure) -> Self {
         Self { status, problem: failure.into() }
+    }
+
+    fn response(self) -> Response<Body> {
+        #[derive(Serialize)]
+        struct Error {
+            error: Problem,
+        }
+        let text = serde_json::to_string(&Error { error: self.problem }).unwrap_or_default();
+        let mut response = whole(JSON, text.into());
+        *response.status_mut() = self.status;
+        if self.status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
     }
 }
 
 /// Serves until dropped.
-pub(super) async fn serve(listener: TcpListener, site: Arc<Site>) {
+pub(super) async fn serve(listener: TcpListener, site: Arc<impl Serve>) {
     let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { return };
@@ -111,52 +132,51 @@ pub(super) async fn serve(listener: TcpListener, site: Arc<Site>) {
         };
         let site = Arc::clone(&site);
         tokio::spawn(async move {
-            site.connection(stream).await;
+            connection(stream, site).await;
             drop(permit);
         });
     }
 }
 
-impl Site {
-    async fn connection(self: Arc<Self>, stream: TcpStream) {
-        // Each event is a small write.
-        let _ = stream.set_nodelay(true);
-        let service = service_fn(move |request| {
-            let site = Arc::clone(&self);
-            async move { Ok::<_, Infallible>(site.respond(request).await) }
-        });
-        let mut server = http1::Builder::new();
-        server.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
-        // A broken connection is the browser's business.
-        let _ = server.serve_connection(TokioIo::new(stream), service).await;
-    }
+async fn connection(stream: TcpStream, site: Arc<impl Serve>) {
+    // Each event is a small write.
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(move |request| {
+        let site = Arc::clone(&site);
+        async move { Ok::<_, Infallible>(site.respond(request).await) }
+    });
+    let mut server = http1::Builder::new();
+    server.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
+    // A broken connection is the browser's business.
+    let _ = server.serve_connection(TokioIo::new(stream), service).await;
+}
 
+/// The response with the headers of all, under a policy.
+pub(super) fn guarded(answer: Result<Response<Body>, Refusal>, policy: &str) -> Response<Body> {
+    let mut response = answer.unwrap_or_else(Refusal::response);
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    let policy = HeaderValue::from_str(policy).unwrap_or(HeaderValue::from_static("default-src 'none'"));
+    headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+impl Serve for Site {
     async fn respond(&self, request: Request<Incoming>) -> Response<Body> {
         let (head, body) = request.into_parts();
-        let mut response = match self.answer(&head, body).await {
-            Ok(response) => response,
-            Err(Refusal { status, problem }) => {
-                #[derive(Serialize)]
-                struct Error {
-                    error: Problem,
-                }
-                let text = serde_json::to_string(&Error { error: problem }).unwrap_or_default();
-                let mut response = whole(JSON, text.into());
-                *response.status_mut() = status;
-                if status == StatusCode::UNAUTHORIZED {
-                    response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-                }
-                response
-            }
+        // Apps have the name by which the page was reached, and another port.
+        let frames = match host_of(&head.headers) {
+            Some(name) => format!("http://{name}:{}", self.inspector.apps.port),
+            None => "'none'".to_owned(),
         };
-        for (name, value) in HEADERS {
-            response.headers_mut().insert(name, HeaderValue::from_static(value));
-        }
-        let no_store = HeaderValue::from_static("no-store");
-        response.headers_mut().entry(header::CACHE_CONTROL).or_insert(no_store);
-        response
+        guarded(self.answer(&head, body).await, &format!("{POLICY}{frames}"))
     }
+}
 
+impl Site {
     async fn answer(&self, head: &Parts, body: Incoming) -> Result<Response<Body>, Refusal> {
         check_origin(&head.headers)?;
         let path = head.uri.path();
@@ -194,32 +214,41 @@ impl Site {
 }
 
 /// Compares in a time that says nothing about the secret.
-fn is_same(given: &str, secret: &str) -> bool {
+pub(super) fn is_same(given: &str, secret: &str) -> bool {
     let differences = given.bytes().zip(secret.bytes()).fold(0, |all, (one, other)| all | (one ^ other));
     given.len() == secret.len() && differences == 0
 }
 
 /// Refuses what another site, or another name for this machine, has sent. The port may be one that
 /// `ssh -L` forwards.
-fn check_origin(headers: &HeaderMap) -> Result<(), Refusal> {
-    let text = |name| headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap_or_default());
-    let host = text(header::HOST).unwrap_or_default();
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => name,
-        _ => host,
-    };
-    if !["127.0.0.1", "localhost", "[::1]"].contains(&name) {
+pub(super) fn check_origin(headers: &HeaderMap) -> Result<(), Refusal> {
+    if host_of(headers).is_none() {
         let failure =
             Failure::usage("The header Host does not name this machine").hint("open the URL that trunkline printed");
         return Err(Refusal::new(StatusCode::FORBIDDEN, &failure));
     }
-    if text(header::ORIGIN).is_some_and(|origin| origin.strip_prefix("http://") != Some(host)) {
+    let origin = text_in(headers, &header::ORIGIN);
+    if origin.is_some_and(|origin| origin.strip_prefix("http://") != text_in(headers, &header::HOST)) {
         return Err(Refusal::new(StatusCode::FORBIDDEN, &Failure::usage("The request is from another site")));
     }
     Ok(())
 }
 
-fn check_method(head: &Parts, method: &Method) -> Result<(), Refusal> {
+/// The name of this machine that the request uses.
+fn host_of(headers: &HeaderMap) -> Option<&str> {
+    let host = text_in(headers, &header::HOST)?;
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => name,
+        _ => host,
+    };
+    NAMES.contains(&name).then_some(name)
+}
+
+fn text_in<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name).map(|value| value.to_str().unwrap_or_default())
+}
+
+pub(super) fn check_method(head: &Parts, method: &Method) -> Result<(), Refusal> {
     if head.method == method {
         return Ok(());
     }
@@ -251,7 +280,7 @@ fn file(head: &Parts) -> Result<Response<Body>, Refusal> {
     Ok(response)
 }
 
-fn whole(kind: &'static str, body: Bytes) -> Response<Body> {
+pub(super) fn whole(kind: &'static str, body: Bytes) -> Response<Body> {
     let mut response = Response::new(Body::Whole(Full::new(body)));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     response

@@ -71,6 +71,13 @@ pub(super) struct KeptCall {
     pub(super) whole: Option<RawJson>,
 }
 
+impl KeptCall {
+    /// The whole result, if it is still kept.
+    pub(super) fn result(&self) -> Option<RawJson> {
+        self.whole.clone().or_else(|| self.call.result.as_ref()?.json.clone())
+    }
+}
+
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Snapshot<'a> {
@@ -213,6 +220,15 @@ impl Hub {
     pub(super) fn observed(&self, observed: &Observed<'_>) {
         let state = &mut *self.state();
         if let Some(row) = state.wire.add(observed) {
+            let text = text_of(&Increment::Wire { row });
+            self.tell(state, &text);
+        }
+    }
+
+    /// Adds a message between an app and the page.
+    pub(super) fn app_message(&self, (era, app): (Era, u64), is_from_app: bool, text: String) {
+        let state = &mut *self.state();
+        if let Some(row) = state.wire.add_of_app((era, app), is_from_app, text.into()) {
             let text = text_of(&Increment::Wire { row });
             self.tell(state, &text);
         }

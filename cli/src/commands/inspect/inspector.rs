@@ -1,6 +1,7 @@
 //! The connections to the server: one in each era that it speaks.
 
 use super::{
+    apps::{self, Apps},
     hub::{Hub, State, text_of},
     rounds::Rounds,
     state::{ConnectionState, Era, Exchange, Increment, ListName, ListProgress, now},
@@ -42,6 +43,7 @@ pub(super) struct Inspector {
     pub(super) hub: Arc<Hub>,
     pub(super) server: Server,
     pub(super) flags: ConnectionFlags,
+    pub(super) apps: Arc<Apps>,
     links: Mutex<[Link; 2]>,
     /// Over HTTP, one era is opened after the other, so that a person logs in once.
     turn: tokio::sync::Mutex<()>,
@@ -57,7 +59,7 @@ pub(super) struct Link {
     opening: Option<AbortHandle>,
     /// Events of an older connection have an older number.
     pub(super) generation: u64,
-    pub(super) lists: [KeptList; 4],
+    pub(super) lists: [KeptList; 5],
     pub(super) subscriptions: HashMap<String, AbortHandle>,
 }
 
@@ -73,10 +75,10 @@ pub(super) struct KeptList {
 }
 
 impl Inspector {
-    /// Without a page, the person at the terminal logs in.
-    pub(super) fn new(hub: Arc<Hub>, server: Server, mut flags: ConnectionFlags, has_page: bool) -> Arc<Self> {
+    /// Without a page and its apps, the person at the terminal logs in.
+    pub(super) fn new(hub: Arc<Hub>, server: Server, mut flags: ConnectionFlags, apps: Option<Arc<Apps>>) -> Arc<Self> {
         Arc::new_cyclic(|inspector| {
-            if has_page {
+            if apps.is_some() {
                 flags.login.opener = Some(Opener(Self::opener(Weak::clone(inspector))));
             }
             let (ladder, rounds) = (Arc::clone(&hub), Rounds::new(Arc::clone(&hub)));
@@ -85,6 +87,7 @@ impl Inspector {
                 hub,
                 server,
                 flags,
+                apps: apps.unwrap_or_default(),
                 links: Mutex::default(),
                 turn: tokio::sync::Mutex::default(),
                 rounds,
@@ -224,8 +227,10 @@ impl Inspector {
         let handlers = self.handlers(era);
         let roots = self.hub.state().roots.clone();
         #[expect(deprecated, reason = "older revisions have it")]
-        let host =
-            move |options: ClientOptions| options.with_revision(choice).with_handlers(handlers).with_roots(Some(roots));
+        let host = move |options: ClientOptions| {
+            let options = options.with_revision(choice).with_handlers(handlers).with_roots(Some(roots));
+            options.with_capabilities(apps::capabilities())
+        };
         let (notified, closed) = (Arc::downgrade(self), Arc::downgrade(self));
         let events = Events::new(move |name, params| {
             if let Some(inspector) = notified.upgrade() {
@@ -259,7 +264,7 @@ impl Inspector {
         }
         let client = &connection.client;
         let declared = client.server().declared().unwrap_or_default();
-        let lists: Vec<_> = ListName::ALL.into_iter().filter(|list| list.is_declared(&declared)).collect();
+        let lists: Vec<_> = ListName::ALL.into_iter().filter(|list| list.is_declared(era, &declared)).collect();
         self.hub.connection(era, |shown| {
             shown.describe(client.server());
             (shown.state, shown.problem, shown.pid) = (ConnectionState::Open, None, client.pid());

@@ -1,5 +1,6 @@
 //! `trunkline inspect`: a page that shows what a server says.
 
+mod apps;
 mod asking;
 mod calls;
 mod commands;
@@ -13,6 +14,7 @@ mod page;
 mod port;
 mod repeat;
 mod rounds;
+mod skills;
 mod state;
 mod wire;
 
@@ -25,6 +27,7 @@ use crate::{
     person,
     target::{self, Server},
 };
+use apps::Apps;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use clap::{Args, builder::FalseyValueParser};
 use clap_complete::ArgValueCompleter;
@@ -90,16 +93,19 @@ impl Inspect {
             return Err(Failure::usage(format!("{word:?} is one word too many: a page is about one server")));
         }
         let (once, no_open, open) = (self.once, self.no_open, self.open);
-        let listening = if once { None } else { Some(port::listen(self.port).await?) };
+        let listening = if once { None } else { Some((port::listen(self.port).await?, port::listen(0).await?)) };
         let again = repeat::of_this_program();
         let target = Target { label: server.label.clone(), transport: server.transport, command: again.clone() };
         let hub = Hub::new(target, code_forms(&server), self.linger);
         let observing = Arc::clone(&hub);
         wire_log::observe(move |observed: wire_log::Observed<'_>| observing.observed(&observed))
             .map_err(|error| Failure::usage(error.to_string()))?;
-        let inspector = Inspector::new(hub, server, self.connection, !once);
+        let apps = listening.as_ref().map(|(_, (_, port))| Arc::new(Apps::new(*port)));
+        let inspector = Inspector::new(hub, server, self.connection, apps);
         let eras = inspector.eras()?;
-        let Some((listener, port)) = listening else { return once::run(&inspector, &eras, output).await };
+        let Some(((listener, port), (apps_listener, apps_port))) = listening else {
+            return once::run(&inspector, &eras, output).await;
+        };
         for era in &eras {
             drop(inspector.open(*era));
         }
@@ -107,12 +113,13 @@ impl Inspect {
         let url = format!("http://127.0.0.1:{port}/#t={token}");
         let site = Arc::new(http::Site { inspector: Arc::clone(&inspector), token });
         let serving = tokio::spawn(http::serve(listener, site));
+        let serving_apps = tokio::spawn(http::serve(apps_listener, Arc::clone(&inspector.apps)));
         let lingering = tokio::spawn(linger(Arc::clone(&inspector), self.linger));
         // From here on, Ctrl-C ends the program in its own way.
         let interrupt = tokio::spawn(tokio::signal::ctrl_c());
         tokio::task::yield_now().await;
         output.line(&url);
-        let forward = repeat::forward(port);
+        let forward = repeat::forward(&[port, apps_port]);
         if let Some(forward) = &forward {
             output.note(&format!("on your machine, run `{forward}`, and open this URL there"));
         }
@@ -122,6 +129,7 @@ impl Inspect {
         inspector.hub.end(&command);
         tokio::time::sleep(GOODBYE).await;
         serving.abort();
+        serving_apps.abort();
         lingering.abort();
         let ended = Failure::unreachable("The program has ended");
         tokio::join!(inspector.close(Era::Legacy, &ended), inspector.close(Era::Modern, &ended));
@@ -148,7 +156,7 @@ async fn shown(url: Option<String>, interrupt: JoinHandle<io::Result<()>>, outpu
     interrupted.map_err(|error| Failure::unreachable(format!("Ctrl-C cannot be received: {error}")))
 }
 
-/// The secret of the person, in the fragment of the URL.
+/// A secret for a URL.
 fn token() -> Result<String, Failure> {
     let mut random = [0; 24];
     getrandom::fill(&mut random)

@@ -33,6 +33,7 @@ struct Items {
     resources: Option<RawJson>,
     resource_templates: Option<RawJson>,
     prompts: Option<RawJson>,
+    skills: Option<RawJson>,
 }
 
 pub(super) async fn run(inspector: &Arc<Inspector>, eras: &[Era], output: &Output) -> Result<Exit, Failure> {
@@ -63,6 +64,7 @@ pub(super) async fn run(inspector: &Arc<Inspector>, eras: &[Era], output: &Outpu
             resources: items(ListName::Resources),
             resource_templates: items(ListName::ResourceTemplates),
             prompts: items(ListName::Prompts),
+            skills: items(ListName::Skills),
         };
         Reported { connection, items, lint }
     };

@@ -46,18 +46,19 @@ pub(super) fn of_last_call(inspector: &Inspector) -> Option<String> {
     })
 }
 
-/// The command that brings the port to the machine of a person who is logged in from there.
-pub(super) fn forward(port: u16) -> Option<String> {
+/// The command that brings the ports to the machine of a person who is logged in from there.
+pub(super) fn forward(ports: &[u16]) -> Option<String> {
     let connection = env::var("SSH_CONNECTION").ok()?;
     let user = env::var("USER").map(|user| format!("{user}@")).unwrap_or_default();
-    ssh(&connection, &user, port)
+    ssh(&connection, &user, ports)
 }
 
-fn ssh(connection: &str, user: &str, port: u16) -> Option<String> {
+fn ssh(connection: &str, user: &str, ports: &[u16]) -> Option<String> {
     let mut words = connection.split_whitespace().skip(2);
     let (host, ssh_port) = (words.next()?, words.next()?);
     let ssh_port = if ssh_port == "22" { String::new() } else { format!("-p {ssh_port} ") };
-    Some(format!("ssh -L {port}:127.0.0.1:{port} {ssh_port}{user}{host}"))
+    let forwards: String = ports.iter().map(|port| format!("-L {port}:127.0.0.1:{port} ")).collect();
+    Some(format!("ssh {forwards}{ssh_port}{user}{host}"))
 }
 
 #[cfg(test)]
@@ -73,10 +74,13 @@ mod tests {
     }
 
     #[test]
-    fn a_port_is_forwarded_from_the_machine_that_was_logged_in_to() {
-        let line = |connection| ssh(connection, "ada@", 4000);
-        assert_eq!(line("1.2.3.4 5 6.7.8.9 22").unwrap(), "ssh -L 4000:127.0.0.1:4000 ada@6.7.8.9");
-        assert_eq!(line("1.2.3.4 5 6.7.8.9 2222").unwrap(), "ssh -L 4000:127.0.0.1:4000 -p 2222 ada@6.7.8.9");
+    fn ports_are_forwarded_from_the_machine_that_was_logged_in_to() {
+        let line = |connection| ssh(connection, "ada@", &[4000, 4001]);
+        assert_eq!(
+            line("1.2.3.4 5 6.7.8.9 22").unwrap(),
+            "ssh -L 4000:127.0.0.1:4000 -L 4001:127.0.0.1:4001 ada@6.7.8.9"
+        );
+        assert!(line("1.2.3.4 5 6.7.8.9 2222").unwrap().ends_with(" -p 2222 ada@6.7.8.9"));
         assert_eq!(line(""), None);
     }
 }

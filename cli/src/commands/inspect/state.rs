@@ -3,11 +3,12 @@
 
 use crate::failure::Problem;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::time::SystemTime;
 use trunkline::{
     client::ServerDescription,
     protocol::{
-        self, RawJson, method,
+        self, RawJson, extension, method,
         model::{Root, ServerCapabilities},
     },
 };
@@ -46,10 +47,12 @@ pub(super) enum ListName {
     Resources,
     ResourceTemplates,
     Prompts,
+    Skills,
 }
 
 impl ListName {
-    pub(super) const ALL: [Self; 4] = [Self::Tools, Self::Resources, Self::ResourceTemplates, Self::Prompts];
+    pub(super) const ALL: [Self; 5] =
+        [Self::Tools, Self::Resources, Self::ResourceTemplates, Self::Prompts, Self::Skills];
 
     pub(super) fn index(self) -> usize {
         self as usize
@@ -61,15 +64,20 @@ impl ListName {
             Self::Resources => method::RESOURCES_LIST,
             Self::ResourceTemplates => method::RESOURCES_TEMPLATES_LIST,
             Self::Prompts => method::PROMPTS_LIST,
+            Self::Skills => method::SKILLS_LIST,
         }
     }
 
-    /// Returns whether the server declares to have it.
-    pub(super) fn is_declared(self, capabilities: &ServerCapabilities) -> bool {
+    /// Returns whether the server declares to have it in an era.
+    pub(super) fn is_declared(self, era: Era, capabilities: &ServerCapabilities) -> bool {
         match self {
             Self::Tools => capabilities.tools.is_some(),
             Self::Resources | Self::ResourceTemplates => capabilities.resources.is_some(),
             Self::Prompts => capabilities.prompts.is_some(),
+            Self::Skills => {
+                let settings = capabilities.extensions.as_ref().and_then(|all| all.get(extension::SKILLS.id));
+                era == Era::Modern && settings.is_some_and(Value::is_object)
+            }
         }
     }
 }
@@ -141,6 +149,7 @@ pub(super) struct Lists {
     resources: ListState,
     resource_templates: ListState,
     prompts: ListState,
+    skills: ListState,
 }
 
 impl Lists {
@@ -150,6 +159,7 @@ impl Lists {
             ListName::Resources => &mut self.resources,
             ListName::ResourceTemplates => &mut self.resource_templates,
             ListName::Prompts => &mut self.prompts,
+            ListName::Skills => &mut self.skills,
         }
     }
 }
@@ -214,7 +224,7 @@ pub(super) struct Progress {
 pub(super) struct Content {
     bytes: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
-    json: Option<RawJson>,
+    pub(super) json: Option<RawJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     part: Option<String>,
 }

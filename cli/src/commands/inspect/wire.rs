@@ -34,8 +34,30 @@ struct Kept {
     whole: Bytes,
 }
 
-/// A request that waits for its response: its client, whether it was sent, and its id.
-type Waiting = (Option<u64>, bool, RequestId);
+/// A request that waits for its response: the other end, whether its sender is the client, and its
+/// id.
+type Waiting = (Peer, bool, RequestId);
+
+/// The other end of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Peer {
+    /// The server of a client.
+    Server(Option<u64>),
+    /// An app, which is a client of the page.
+    App(u64),
+}
+
+/// A message, and where it was seen.
+struct Seen<'a> {
+    peer: Peer,
+    era: Option<Era>,
+    direction: &'static str,
+    is_of_client: bool,
+    /// The method of its request, for a response.
+    method: Option<&'a str>,
+    revision: Option<Revision>,
+    whole: Bytes,
+}
 
 /// The row of a request, its time and its method.
 struct Sent {
@@ -74,20 +96,34 @@ impl Wire {
     /// Adds what the library has observed. `None` for what is no exchange of a client.
     pub(super) fn add(&mut self, observed: &Observed<'_>) -> Option<&Row> {
         let kept = match observed {
-            Observed::Message(info, text) => self.message(info, text),
+            Observed::Message(info, text) => self.message(seen(info, text, &self.eras)),
             Observed::Http(exchange) if exchange.side == Side::Client => self.exchange(exchange),
             _ => return None,
         };
-        self.keep(kept);
-        self.rows.back().map(|kept| &kept.row)
+        self.keep(kept)
     }
 
-    fn keep(&mut self, kept: Kept) {
+    /// Adds a message between an app and the page.
+    pub(super) fn add_of_app(&mut self, (era, app): (Era, u64), is_from_app: bool, whole: Bytes) -> Option<&Row> {
+        let kept = self.message(Seen {
+            peer: Peer::App(app),
+            era: Some(era),
+            direction: if is_from_app { "fromApp" } else { "toApp" },
+            is_of_client: is_from_app,
+            method: None,
+            revision: None,
+            whole,
+        });
+        self.keep(kept)
+    }
+
+    fn keep(&mut self, kept: Kept) -> Option<&Row> {
         self.bytes += kept.whole.len();
         self.rows.push_back(kept);
         while self.rows.len() > MAX_ROWS || (self.bytes > MAX_BYTES && self.rows.len() > 1) {
             self.drop_oldest();
         }
+        self.rows.back().map(|kept| &kept.row)
     }
 
     fn drop_oldest(&mut self) {
@@ -100,28 +136,28 @@ impl Wire {
         }
     }
 
-    fn message(&mut self, info: &MessageInfo<'_>, text: &[u8]) -> Kept {
-        let (whole, at, is_sent) = (Bytes::copy_from_slice(text), now(), info.direction == Direction::Sent);
-        let read = read(&whole, info.method);
+    fn message(&mut self, seen: Seen<'_>) -> Kept {
+        let Seen { peer, era, direction, is_of_client, method, revision, whole } = seen;
+        let (at, read) = (now(), read(&whole, method));
         let id = self.number();
         let answered = match (&read.id, read.kind) {
             (Some(rpc), "request") => {
                 let sent = Sent { row: id, at, method: read.method.clone() };
-                self.waiting.insert((info.connection, is_sent, rpc.clone()), sent);
+                self.waiting.insert((peer, is_of_client, rpc.clone()), sent);
                 None
             }
-            (Some(rpc), "result" | "error") => self.waiting.remove(&(info.connection, !is_sent, rpc.clone())),
+            (Some(rpc), "result" | "error") => self.waiting.remove(&(peer, !is_of_client, rpc.clone())),
             _ => None,
         };
-        let about = about(&read, is_sent, info.revision);
+        let about = about(&read, is_of_client, revision);
         let of_request = answered.as_ref().and_then(|sent| sent.method.as_ref());
         let text = String::from_utf8_lossy(&whole);
         let shown = beginning(&text, MAX_TEXT);
         let row = Row {
             id,
             at,
-            era: info.connection.and_then(|client| self.eras.get(&client).copied()),
-            direction: if is_sent { "sent" } else { "received" },
+            era,
+            direction,
             kind: read.kind,
             // The library does not name the method of its own responses.
             method: read.method.as_ref().or(of_request).map(|method| short(method)),
@@ -201,6 +237,19 @@ impl Wire {
     }
 }
 
+fn seen<'a>(info: &MessageInfo<'a>, text: &[u8], eras: &HashMap<u64, Era>) -> Seen<'a> {
+    let is_sent = info.direction == Direction::Sent;
+    Seen {
+        peer: Peer::Server(info.connection),
+        era: info.connection.and_then(|client| eras.get(&client).copied()),
+        direction: if is_sent { "sent" } else { "received" },
+        is_of_client: is_sent,
+        method: info.method,
+        revision: info.revision,
+        whole: Bytes::copy_from_slice(text),
+    }
+}
+
 /// Reads a message; `method` is that of its request, for a response.
 fn read(text: &Bytes, method: Option<&str>) -> Read {
     let of_request = || method.filter(|method| !method.is_empty()).map(str::to_owned);
@@ -230,9 +279,9 @@ fn read(text: &Bytes, method: Option<&str>) -> Read {
 }
 
 /// The name or URI that a request is about.
-fn about(read: &Read, is_sent: bool, revision: Option<Revision>) -> Option<String> {
+fn about(read: &Read, is_of_client: bool, revision: Option<Revision>) -> Option<String> {
     let (sender, revision) =
-        (if is_sent { Sender::Client } else { Sender::Server }, revision.unwrap_or(Revision::LATEST_LEGACY));
+        (if is_of_client { Sender::Client } else { Sender::Server }, revision.unwrap_or(Revision::LATEST_LEGACY));
     let row = Method::find(read.method.as_deref()?, MessageKind::Request, sender, revision)?;
     let parameter = row.target?.parameter();
     let params: HashMap<String, &RawValue> = read.params.as_ref()?.parse().ok()?;

@@ -1,11 +1,13 @@
 import { useEffect } from "react";
 import { RoundCard } from "../call/round";
 import { useKey } from "../keys";
+import { Apps } from "../pages/apps";
 import { Lint } from "../pages/lint";
 import { Login } from "../pages/login";
 import { Prompts } from "../pages/prompts";
 import { Resources } from "../pages/resources";
 import { Server } from "../pages/server";
+import { Skills } from "../pages/skills";
 import { Tasks } from "../pages/tasks";
 import { Tools } from "../pages/tools";
 import { go, usePlace, type Page } from "../place";
@@ -23,6 +25,8 @@ const VIEWS: Record<Page, () => React.ReactNode> = {
   resources: Resources,
   prompts: Prompts,
   tasks: Tasks,
+  apps: Apps,
+  skills: Skills,
   login: Login,
   lint: Lint,
 };

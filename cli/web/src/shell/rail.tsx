@@ -1,4 +1,15 @@
-import { Hammer, KeyRound, ListChecks, MessageSquareText, Package, SearchCheck, Server, type LucideIcon } from "lucide-react";
+import {
+  AppWindow,
+  GraduationCap,
+  Hammer,
+  KeyRound,
+  ListChecks,
+  MessageSquareText,
+  Package,
+  SearchCheck,
+  Server,
+  type LucideIcon,
+} from "lucide-react";
 import { useLint } from "../pages/lint";
 import { linkTo, usePlace, type Page } from "../place";
 import { useConnection, useKnown } from "../store";
@@ -17,6 +28,8 @@ export const ENTRIES: Entry[] = [
   { page: "resources", key: "r", title: "Resources", icon: Package },
   { page: "prompts", key: "p", title: "Prompts", icon: MessageSquareText },
   { page: "tasks", key: "a", title: "Tasks", icon: ListChecks },
+  { page: "apps", key: "u", title: "Apps", icon: AppWindow },
+  { page: "skills", key: "k", title: "Skills", icon: GraduationCap },
   { page: "login", key: "l", title: "Login", icon: KeyRound },
   { page: "lint", key: "i", title: "Lint", icon: SearchCheck },
 ];
@@ -32,6 +45,7 @@ export function Rail() {
     resources: (lists?.resources.count ?? 0) + (lists?.resourceTemplates.count ?? 0),
     prompts: lists?.prompts.count ?? 0,
     tasks,
+    skills: lists?.skills.count ?? 0,
     lint: (lint?.findings.length ?? 0) + (lint?.omitted ?? 0),
   };
   return (

@@ -118,12 +118,15 @@ function Row({ row, years }: { row: WireRow; years: Years | null }) {
   );
 }
 
+const DIRECTIONS = { sent: "sent", received: "received", toApp: "to the app", fromApp: "from the app" };
+const ARROWS = { sent: "→", received: "←", toApp: "⇢", fromApp: "⇠" };
+
 function Name({ row }: { row: WireRow }) {
   const isBad = row.kind === "error" || (row.http !== null && (row.http.error !== null || (row.http.status ?? 0) >= 400));
   return (
     <>
-      <span className={`arrow ${row.direction}`} title={row.direction}>
-        {row.direction === "sent" ? "→" : "←"}
+      <span className={`arrow ${row.direction}`} title={DIRECTIONS[row.direction]}>
+        {ARROWS[row.direction]}
       </span>
       <span className={`method ${row.kind}`} data-bad={isBad}>
         {row.kind === "result" || row.kind === "error" ? `${row.kind} ` : ""}

@@ -1,0 +1,97 @@
+// The skills of the server: their frontmatter, their files, and what each says.
+import { useEffect, useState } from "react";
+import { Badge, Empty, Facts, Head, ProblemBox } from "../parts/controls";
+import { Split } from "../parts/split";
+import { LongText, mono } from "../parts/text";
+import { go, usePlace } from "../place";
+import { command } from "../program";
+import type { Json, JsonObject } from "../protocol";
+import { useAction, useConnection, useEra, useList, useRevision } from "../store";
+import { brief, many, objectIn, objectsIn, sizeOf, textIn } from "../words";
+import { useInstead } from "./instead";
+
+const uriOf = (skill: JsonObject): string => textIn(skill, "uri") ?? "";
+const matterOf = (skill: JsonObject): JsonObject => objectIn(skill, "frontmatter") ?? {};
+const nameOf = (skill: JsonObject): string => textIn(matterOf(skill), "name") ?? uriOf(skill);
+const searched = (skill: JsonObject): string => `${uriOf(skill)} ${nameOf(skill)} ${textIn(matterOf(skill), "description") ?? ""}`;
+const asText = (value: Json): string => (typeof value === "string" ? value : JSON.stringify(value));
+
+export function Skills() {
+  const { item } = usePlace();
+  const era = useEra();
+  const list = useList("skills");
+  const skills = list.items ?? [];
+  const skill = skills.find((one) => uriOf(one) === item);
+  const isAbsent = useConnection()?.lists.skills.state === "absent";
+  const listed = useInstead("skills", "skills", list);
+  return (
+    <Split
+      label="skills"
+      items={skills}
+      keyOf={uriOf}
+      textOf={searched}
+      row={(one) => <span className="mono ellipsis">{brief(nameOf(one), 120)}</span>}
+      chosen={item}
+      onChoose={(uri) => go("skills", uri)}
+      onRefresh={list.refresh}
+      instead={isAbsent && skills.length === 0 ? <Missing /> : listed}>
+      {skill && <Skill key={`${era} ${item}`} skill={skill} />}
+      {item === null && skills.length > 0 && <Empty title={`${many(skills.length, "skill")}. Choose one, and read it.`} />}
+    </Split>
+  );
+}
+
+function Missing() {
+  const era = useEra();
+  const revision = useRevision(era);
+  return (
+    <Empty title="This server offers no skills.">
+      <p>
+        {era === "legacy"
+          ? `Skills are an extension of 2026-07-28, and this connection speaks ${revision}: a server may list their files as resources.`
+          : "It did not declare the extension io.modelcontextprotocol/skills."}
+      </p>
+    </Empty>
+  );
+}
+
+function Skill({ skill }: { skill: JsonObject }) {
+  const era = useEra();
+  const uri = uriOf(skill);
+  const { name: _name, description: _description, ...matter } = matterOf(skill);
+  const files = objectsIn(skill, "resources");
+  const [chosen, setChosen] = useState(uri);
+  const [read, setRead] = useState<{ file: string; bytes: number; text: string | null } | null>(null);
+  const { problem, run } = useAction();
+  const digest = JSON.stringify(files);
+  useEffect(() => {
+    run(async () => setRead({ file: chosen, ...(await command("skillFile", { era, skill: uri, file: chosen })) }));
+  }, [era, uri, chosen, digest, run]);
+  const text = read?.file === chosen ? read.text : undefined;
+  return (
+    <>
+      <Head name={nameOf(skill)} of={matterOf(skill)}>
+        {skill.resources === "dynamic" && <Badge tone="warn" text="dynamic" title="Its files have no digests to compare" />}
+      </Head>
+      <Facts rows={[["uri", mono(uri)], ...Object.entries(matter).map(([name, value]): [string, string] => [brief(name), brief(asText(value), 1000)])]} />
+      {files.length > 0 && (
+        <ul className="files" aria-label="Files">
+          {files.map((file) => (
+            <li key={uriOf(file)}>
+              <button type="button" className="button quiet mono" aria-pressed={uriOf(file) === chosen} onClick={() => setChosen(uriOf(file))}>
+                {brief(uriOf(file).replace(uri.slice(0, uri.lastIndexOf("/") + 1), ""), 200)}
+              </button>
+              <span className="figures">
+                {typeof file.size === "number" && <span>{sizeOf(file.size)}</span>}
+                <span className="mono ellipsis">{brief(textIn(file, "digest") ?? "")}</span>
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {problem && <ProblemBox problem={problem} />}
+      {!problem && typeof text === "string" && <LongText text={text} label={chosen === uri ? "SKILL.md" : "File"} />}
+      {!problem && text === null && <p className="note">{sizeOf(read?.bytes ?? 0)} that are no text.</p>}
+    </>
+  );
+}
