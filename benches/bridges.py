@@ -33,6 +33,8 @@ COLUMNS = {
     "CPU us a call": ("cpu_us_call", 1),
     "RSS MB": ("rss_end_kb", 1024),
 }
+# The goals: the best peer's CPU per call to ours, the memory, and the start.
+CPU_RATIO, MEMORY_MB, READY_MS = 15.0, 15.0, 20.0
 
 Row = dict[str, Any]
 
@@ -57,9 +59,11 @@ def main() -> None:
                     rows.append({"round": number, "bridge": bridge.title, "direction": direction, **row})
                     print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
             rows.append({"round": number, "bridge": "none", "direction": direction, **direct(direction)})
-    print("\n".join(table(rows, bridges)))
+    medians = [*medians_of(rows, bridges)]
+    content = {"medians": medians, "targets": [*targets(medians)], "loads": loads_of(rows)}
+    print("\n".join(table(content)))
     if options.json:
-        content = {"rows": rows, "environment": environment(), "date": time.strftime("%Y-%m-%d")}
+        content = {**content, "rows": rows, "environment": environment(), "date": time.strftime("%Y-%m-%d")}
         Path(options.json).write_text(json.dumps(content, indent=2) + "\n")
 
 
@@ -79,9 +83,13 @@ def measured(direction: str, program: str, words: Words, calls: int) -> Row:
 
 
 def direct(direction: str) -> Row:
-    """The server itself, over the transport that clients of the bridges speak."""
+    """The server itself, over the transport that clients of the bridges speak; and its start, which
+    a bridge waits for."""
     words = [SERVER, "http", "{port}"] if direction == "serve" else [SERVER, "stdio"]
-    return run_load([LOAD, "calls", "--conns", "1", "--calls", "5000", "--", *words], TIMEOUT_SECONDS)
+    calls = run_load([LOAD, "calls", "--conns", "1", "--calls", "5000", "--", *words], TIMEOUT_SECONDS)
+    start = run_load([LOAD, "cold", "--", SERVER, "stdio"], TIMEOUT_SECONDS) if direction == "serve" else {}
+    # A server that nobody bridges costs the bridge nothing.
+    return {**start, **{key: value for key, value in calls.items() if key not in ("cpu_us_call", "rss_end_kb")}}
 
 
 def both(command: list[str], calls: int) -> Row:
@@ -114,34 +122,76 @@ def serving() -> Iterator[str]:
         server.wait()
 
 
-def table(rows: list[Row], bridges: list[Bridge]) -> Iterator[str]:
-    """The medians, as a table for each direction."""
-    loads = [load for row in rows for load in row.get("loadavg", [])]
-    rounds = len({row["round"] for row in rows})
-    load = f"load average {min(loads, default=0):.1f} to {max(loads, default=0):.1f}"
-    yield f"{', '.join(environment().values())}; medians of {rounds} rounds, {load}"
-    disk = {bridge.title: f"{bridge.disk_bytes() / 1e6:.1f}" for bridge in bridges}
-    for direction, title in TITLES.items():
-        yield f"\n| {title} | {' | '.join(COLUMNS)} | disk MB |"
-        yield f"| --- |{' ---: |' * (len(COLUMNS) + 1)}"
+def medians_of(rows: list[Row], bridges: list[Bridge]) -> Iterator[Row]:
+    """For each direction and bridge, the medians of the rounds without an error."""
+    disk = {bridge.title: bridge.disk_bytes() / 1e6 for bridge in bridges}
+    for direction in TITLES:
         for name in dict.fromkeys(row["bridge"] for row in rows if row["direction"] == direction):
             good = [row for row in rows if (row["bridge"], row["direction"]) == (name, direction) and is_good(row)]
-            cells = [cell(good, key, unit) for key, unit in COLUMNS.values()] if name != "none" else direct_cells(good)
-            yield f"| {name if good else f'{name}: failed'} | {' | '.join(cells)} | {disk.get(name, '')} |"
+            values = {title: median(good, key, unit) for title, (key, unit) in COLUMNS.items()}
+            yield {"direction": direction, "bridge": name, "rounds": len(good), **values, "disk MB": disk.get(name)}
+
+
+def targets(medians: list[Row]) -> Iterator[Row]:
+    """The goals of our bridge, and whether it meets them."""
+
+    def of(direction: str, title: str, is_ours: bool) -> Iterator[float]:
+        rows = (row for row in medians if row["direction"] == direction and row["bridge"] != "none")
+        own = (row for row in rows if row["bridge"].startswith("trunkline") == is_ours)
+        return (row[title] for row in own if row[title] is not None)
+
+    for direction, title in TITLES.items():
+        ours, theirs = (list(of(direction, "CPU us a call", is_ours)) for is_ours in (True, False))
+        if ours and theirs:
+            yield target(f"CPU per call of the best peer / ours, {title}", "at least", CPU_RATIO, min(theirs) / ours[0])
+        child = [row["ready ms"] or 0 for row in medians if (row["direction"], row["bridge"]) == (direction, "none")]
+        for ready in of(direction, "ready ms", True):
+            what = f"ms until it is ready, over the start of its server, {title}"
+            yield target(what, "at most", READY_MS, ready - sum(child))
+        for memory in of(direction, "RSS MB", True):
+            yield target(f"MB of memory, {title}", "at most", MEMORY_MB, memory)
+
+
+def target(what: str, sign: str, goal: float, measured: float) -> Row:
+    met = measured >= goal if sign == "at least" else measured <= goal
+    return {"what": what, "sign": sign, "target": goal, "measured": round(measured, 1), "met": met}
+
+
+def loads_of(rows: list[Row]) -> list[float]:
+    """The least and the greatest load average."""
+    loads = [load for row in rows for load in row.get("loadavg", [])]
+    return [min(loads, default=0), max(loads, default=0)]
+
+
+def table(content: Row) -> Iterator[str]:
+    """A table for each direction, and the goals."""
+    least, most = content["loads"]
+    yield f"{', '.join(environment().values())}; load average {least:.1f} to {most:.1f}"
+    columns = [*COLUMNS, "disk MB"]
+    for direction, title in TITLES.items():
+        yield f"\n| {title} | {' | '.join(columns)} |"
+        yield f"| --- |{' ---: |' * len(columns)}"
+        for row in content["medians"]:
+            if row["direction"] == direction:
+                name = row["bridge"] if row["rounds"] else f"{row['bridge']}: failed"
+                yield f"| {name} | {' | '.join(cell(row[column]) for column in columns)} |"
+    yield ""
+    for row in content["targets"]:
+        verdict = "met" if row["met"] else "missed"
+        yield f"{row['what']}: {row['sign']} {row['target']:g}, measured {row['measured']:g}: {verdict}"
 
 
 def is_good(row: Row) -> bool:
     return "error" not in row and row.get("errors") == 0
 
 
-def direct_cells(rows: list[Row]) -> list[str]:
-    return ["", cell(rows, "p50_us", 1), "", ""]
-
-
-def cell(rows: list[Row], key: str, unit: float) -> str:
+def median(rows: list[Row], key: str, unit: float) -> float | None:
     values = [row[key] / unit for row in rows if row.get(key) is not None]
-    median = statistics.median(values) if values else 0
-    return f"{median:,.0f}" if median >= 10 else f"{median:.1f}" if values else "-"
+    return round(statistics.median(values), 1) if values else None
+
+
+def cell(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
 
 
 if __name__ == "__main__":

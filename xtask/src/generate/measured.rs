@@ -1,6 +1,7 @@
 //! Generates the parts of the docs that show published measurements and the matrix: pictures,
-//! tables and figures. `benches/published.json` is a copy of `target/reports/bench.json`. The
-//! templates next to this file contain their text.
+//! tables and figures. `benches/published.json` is a copy of `target/reports/bench.json`, and
+//! `benches/published-bridges.json` one of `target/reports/bridges.json`. The templates next to
+//! this file contain their text.
 
 use anyhow::{Context, Result};
 use minijinja::value::Serde;
@@ -14,9 +15,15 @@ use super::{File, templates};
 use crate::workspace::Workspace;
 
 const RUN_FILE: &str = "benches/published.json";
+const BRIDGES_FILE: &str = "benches/published-bridges.json";
 
 /// The pages with a generated part.
-const PARTS: [(&str, &str); 3] = [("docs/performance.md", "results"), ("docs/index.md", "why"), ("README.md", "why")];
+const PARTS: [(&str, &str); 4] = [
+    ("docs/performance.md", "results"),
+    ("docs/bridge-program.md", "bridges"),
+    ("docs/index.md", "why"),
+    ("README.md", "why"),
+];
 
 /// The bars of a picture: the name of each server, and the measured programs. If there are several,
 /// the fastest counts.
@@ -37,7 +44,8 @@ pub(super) fn render(workspace: &Workspace) -> Result<Vec<File>> {
     let cells = matrix.split_once(" cells: ").and_then(|(before, _)| before.rsplit_once(' ')).map(|(_, count)| count);
     let cells: f64 = cells.and_then(|count| count.parse().ok()).context("docs/matrix.md counts no cells")?;
     let environment = environment(workspace, run["medians"].clone())?;
-    let context = context! { cells, tables => templates::value(tables(&matrix)), ..templates::value(run) };
+    let bridges: Json = workspace.json(BRIDGES_FILE)?;
+    let context = context! { cells, bridges => templates::value(bridges), tables => templates::value(tables(&matrix)), ..templates::value(run) };
     let mut files = templates::render(&environment, "docs/images", &context)?;
     for (page, part) in PARTS {
         let made = environment.get_template(&format!("{part}.j2"))?.render(&context)?;
