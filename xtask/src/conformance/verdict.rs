@@ -23,7 +23,7 @@ const LEFT_OUT_BY_THE_RUNNER: [(&str, &str); 3] = [
 
 /// Checks by scenario and id, of what no server of 2025-11-25 can say, with the reason. A bridge
 /// that lifts it cannot invent it.
-const LOST_BY_LIFTING: [(&str, &str, &str); 6] = [
+const LOST_BY_LIFTING: [(&str, &str, &str); 5] = [
     (
         "server-stateless",
         "sep-2575-server-rejects-undeclared-capability",
@@ -40,11 +40,6 @@ const LOST_BY_LIFTING: [(&str, &str, &str); 6] = [
         "tasks-required-task-error",
         "sep-2663-server-returns-missing-capability-when-required",
         "the bridge waits for the task, for a client that has none",
-    ),
-    (
-        "tasks-mrtr-composition",
-        "sep-2663-mrtr-synchronous-before-task-creation",
-        "the server creates the task first, and asks later",
     ),
 ];
 
