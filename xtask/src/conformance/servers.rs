@@ -46,7 +46,9 @@ pub(crate) fn servers(workspace: &Workspace, subjects: &[Subject], only: &[Strin
             verdicts.extend(found);
         },
     );
-    let stopped = processes.stop(|_| true);
+    // A lifted server still has the task that the scenario `UNLIFTED` has left.
+    let lifted = subjects.iter().find(|subject| subject.through == Through::Lift).map(|subject| subject.name());
+    let stopped = processes.stop(|name| lifted.as_deref() != Some(name));
     let mut count = count_of(Role::Server, subjects, &suites, &verdicts);
     count.add(stopped.err().map(|stubborn| format!("\nservers that do not stop when asked: {stubborn}")));
     write_report(workspace, (Role::Server, subjects), &verdicts, &count, start)?;
