@@ -45,10 +45,10 @@ pub use algorithm::Algorithm;
 pub use authorization::Authorization;
 pub use authorization_options::{AuthOptionError, AuthorizationOptions, DpopNonce, DpopPolicy};
 pub use client::{
-    AccessToken, AssertionRequest, AuthExchange, AuthNetwork, AuthObserver, AuthorizationHandler, Authorizing,
-    CredentialStore, HeadersRequest, IdentityTokenRequest, LoginHandler, LoginPage, LoginStart, MemoryStore,
-    NetworkAccess, OAuth, OAuthGrant, OAuthOptions, RedirectHandler, RequestHeaders, StoreLock, TokenRequest,
-    TokenSource, TokenStore, UrlOpener,
+    AccessToken, AssertionRequest, AuthExchange, AuthNetwork, AuthObserver, AuthRepeat, AuthorizationHandler,
+    Authorizing, CredentialStore, HeadersRequest, IdentityTokenRequest, LoginHandler, LoginPage, LoginStart,
+    MemoryStore, NetworkAccess, OAuth, OAuthGrant, OAuthOptions, RedirectHandler, RequestHeaders, StoreLock,
+    TokenRequest, TokenSource, TokenStore, UrlOpener,
 };
 pub use fetch::{Fetch, FetchError};
 pub use identity::Identity;

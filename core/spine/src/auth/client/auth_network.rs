@@ -117,12 +117,20 @@ impl NetworkContext {
     }
 
     async fn fetch(&self, request: Request<Bytes>, clause: Clause) -> Result<Response<Bytes>, AuthError> {
-        let (url, method) = (request.uri().to_string(), request.method().to_string());
+        let seen = self.observer.is_some().then(|| request.clone());
+        let response = self.exchange(request).await?;
+        if let Some(request) = seen {
+            self.observe(|| clause.step(self, &request, &response));
+        }
+        Ok(response)
+    }
+
+    /// Sends a request that no observer sees.
+    pub(super) async fn exchange(&self, request: Request<Bytes>) -> Result<Response<Bytes>, AuthError> {
+        let url = request.uri().to_string();
         let fetched = within(&*self.runtime, self.timeout, self.network.fetch(request, self.access)).await;
         let fetched = fetched.unwrap_or_else(|| Err(FetchError::timed_out(&url, self.timeout)));
-        let response = fetched.map_err(|error| AuthError(super::sanitized(&error.0)))?;
-        self.observe(|| clause.step(&method, &url, &response));
-        Ok(response)
+        fetched.map_err(|error| AuthError(super::sanitized(&error.0)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The authorization code grant with PKCE (OAuth 2.1 section 4.1, RFC 7636, RFC 8707, RFC 9207).
 
 use super::{
-    AuthExchange, AuthorizationHandler, LoginStart,
+    AuthExchange, AuthRepeat, AuthorizationHandler, LoginStart,
     auth_network::check,
     client_identity::ClientRegistration,
     discovery::{Discovered, ServerMetadata},
@@ -116,6 +116,7 @@ impl Login {
             status: None,
             members: shown.map(|(name, value)| format!("{name} = {}", sanitized(&value))).collect(),
             clause: "RFC 7636 section 4.3, RFC 8707 section 2",
+            repeat: AuthRepeat::IN_BROWSER,
         }
     }
 
@@ -135,6 +136,7 @@ impl Login {
             status: None,
             members: form_urlencoded::parse(query.as_bytes()).filter_map(shown).collect(),
             clause: "RFC 6749 section 4.1.2, RFC 9207 section 2",
+            repeat: AuthRepeat::IN_BROWSER,
         }
     }
 

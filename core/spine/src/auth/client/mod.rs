@@ -26,6 +26,7 @@ mod observer;
 mod pkce;
 mod proofs;
 mod registration;
+mod repeat;
 mod request_headers;
 mod requested_scopes;
 mod settings;
@@ -45,6 +46,7 @@ pub use authorization_handler::{AuthorizationHandler, Authorizing, LoginPage, Lo
 pub use oauth::OAuth;
 pub use oauth_options::{CredentialStore, LoginHandler, OAuthGrant, OAuthOptions};
 pub use observer::{AuthExchange, AuthObserver};
+pub use repeat::AuthRepeat;
 pub use request_headers::{HeadersRequest, RequestHeaders};
 pub use token_source::{AssertionRequest, IdentityTokenRequest, TokenRequest, TokenSource};
 pub use token_store::{MemoryStore, StoreLock, TokenStore};

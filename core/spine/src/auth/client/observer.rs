@@ -1,6 +1,8 @@
 //! The steps of a login, for whoever has to find out why one fails.
 
-use http::{Response, StatusCode};
+use super::{AuthRepeat, auth_network::NetworkContext};
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
 use serde_json::Value;
 use std::{fmt, sync::Arc};
 
@@ -19,6 +21,8 @@ pub struct AuthExchange {
     pub members: Vec<String>,
     /// The text that the exchange must follow, such as `RFC 8414 section 3.2`.
     pub clause: &'static str,
+    /// Repeats the step.
+    pub repeat: AuthRepeat,
 }
 
 /// A function that gets each step of a login when it has happened.
@@ -65,9 +69,14 @@ impl Clause {
     pub(super) const REVOCATION: Self = Self("RFC 7009 section 2.2", &[]);
 
     /// The step of a response.
-    pub(super) fn step<B: AsRef<[u8]>>(&self, method: &str, url: &str, response: &Response<B>) -> AuthExchange {
+    pub(super) fn step(
+        &self,
+        network: &NetworkContext,
+        request: &Request<Bytes>,
+        response: &Response<Bytes>,
+    ) -> AuthExchange {
         let Self(clause, names) = *self;
-        let body: Value = serde_json::from_slice(response.body().as_ref()).unwrap_or_default();
+        let body: Value = serde_json::from_slice(response.body()).unwrap_or_default();
         let names: &[&str] = if response.status() < StatusCode::BAD_REQUEST && body["error"].is_null() {
             names
         } else {
@@ -79,11 +88,12 @@ impl Clause {
             other => Some(format!("{name} = {}", super::sanitized(&other.to_string()))),
         };
         AuthExchange {
-            method: method.to_owned(),
-            url: bare(url),
+            method: request.method().to_string(),
+            url: bare(&request.uri().to_string()),
             status: Some(response.status().as_u16()),
             members: names.iter().filter_map(member).collect(),
             clause,
+            repeat: AuthRepeat::new(network, request, *self, response.status()),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Parses the `WWW-Authenticate` header (RFC 9110 section 11.6.1, RFC 6750 section 3, RFC 9728
 //! section 5.1).
 
-use super::{AuthExchange, observer::bare, sanitized};
+use super::{AuthExchange, AuthRepeat, observer::bare, sanitized};
 use crate::protocol::model::AuthorizationDemand;
 
 /// Longer headers are ignored; a challenge is a few hundred bytes.
@@ -52,8 +52,14 @@ impl Demands {
             ("error", self.error.clone()),
         ];
         let shown = members.into_iter().filter_map(|(name, value)| Some(format!("{name} = {}", sanitized(&value?))));
-        let (method, url) = ("POST".to_owned(), bare(url));
-        AuthExchange { method, url, status: Some(status), members: shown.collect(), clause: "RFC 9728 section 5.1" }
+        AuthExchange {
+            method: "POST".to_owned(),
+            url: bare(url),
+            status: Some(status),
+            members: shown.collect(),
+            clause: "RFC 9728 section 5.1",
+            repeat: AuthRepeat::BY_SERVER,
+        }
     }
 
     /// Why the server refused, or nothing if it does not say.
