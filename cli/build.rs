@@ -25,7 +25,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut table = "&[".to_owned();
     for (number, file) in files.iter().enumerate() {
         let name = file.strip_prefix(&folder)?.to_str().ok_or("a name is not UTF-8")?.replace('\\', "/");
-        let Some(name) = name.strip_suffix(".gz") else { continue };
         // The page may be built again while the program is.
         let copy = out.join(format!("page-{number}"));
         fs::copy(file, &copy)?;

@@ -33,17 +33,25 @@ struct ServerWords {
     stderr: Vec<String>,
 }
 
-/// A failure as the page of `inspect` shows it, in parts.
+/// A failure as the page of `inspect` shows it: the lines that the program would print.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(crate) struct Problem {
     #[serde(skip)]
     pub(crate) exit: Exit,
+    /// A kind of error: `transport`, `timeout`, `protocol`, `cancelled`, `unauthorized`, …
     pub(crate) code: String,
+    /// The problem, with the server's own code and text first.
     what: String,
+    /// The attempt.
     #[serde(rename = "where")]
     tried: Option<String>,
+    /// Advice.
     hint: Option<String>,
+    /// Further lines: the last ones of the server's standard error.
     lines: Vec<String>,
+    /// The server's error, if it sent one.
+    #[cfg_attr(test, ts(type = "{ code: number; message: string; data?: Json } | null"))]
     rpc: Option<Box<RpcError>>,
 }
 

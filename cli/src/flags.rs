@@ -19,7 +19,7 @@ fn only_in_long_help(flag: Arg) -> Arg {
 }
 
 /// The flags for a connection. Each is also an environment variable: `--era` is `TRUNKLINE_ERA`.
-#[derive(Args, Debug, Default)]
+#[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = HEADING, mut_args(only_in_long_help))]
 pub(crate) struct ConnectionFlags {
     /// Start this command as the server; split as a shell would, but not run by one.

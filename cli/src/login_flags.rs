@@ -7,7 +7,7 @@ use trunkline::auth::{AuthObserver, UrlOpener};
 pub(crate) const HEADING: &str = "Login at the server";
 
 /// The flags for a login at the server.
-#[derive(Args, Debug, Default)]
+#[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = HEADING)]
 pub(crate) struct LoginFlags {
     /// The id by which the authorization server knows this client; without it, the program

@@ -146,6 +146,19 @@ fn of_file(label: &str, path: &Path, name: Option<&str>, flags: &ConnectionFlags
     of_entry(label, entry.map_err(|error| Failure::usage(error.to_string()))?, flags)
 }
 
+/// All servers of a file.
+pub(crate) fn in_file(path: &Path, flags: &ConnectionFlags) -> Result<Vec<Server>, Failure> {
+    let config = ServersConfig::from_file(path).map_err(|error| Failure::usage(error.to_string()))?;
+    let mut servers = Vec::new();
+    for (name, entry) in config {
+        servers.push(of_entry(&name, entry.map_err(|error| Failure::usage(error.to_string()))?, flags)?);
+    }
+    if servers.is_empty() {
+        return Err(Failure::usage(format!("{} names no server", path.display())));
+    }
+    Ok(servers)
+}
+
 /// The name of a server of a file: the one that is wanted, or the only one.
 pub(crate) fn chosen(path: &Path, wanted: Option<&str>, names: &[String]) -> Result<String, Failure> {
     match (wanted, names) {

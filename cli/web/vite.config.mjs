@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
@@ -8,7 +8,10 @@ import { defineConfig } from "vite";
 const SYSTEM_AT = 9;
 const SYSTEM_UNKNOWN = 255;
 
-/** Replaces each built file by its compressed form, which the program embeds and sends. */
+/**
+ * Replaces each built file by its compressed forms, which the program embeds and sends. On this
+ * machine, Chromium and Firefox read brotli without TLS, and others read gzip.
+ */
 function compressed() {
   let folder;
   return {
@@ -20,9 +23,11 @@ function compressed() {
     closeBundle() {
       const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name));
       for (const file of files.filter((file) => statSync(file).isFile())) {
-        const small = gzipSync(readFileSync(file), { level: 9 });
+        const content = readFileSync(file);
+        const small = gzipSync(content, { level: 9 });
         small[SYSTEM_AT] = SYSTEM_UNKNOWN;
         writeFileSync(`${file}.gz`, small);
+        writeFileSync(`${file}.br`, brotliCompressSync(content));
         rmSync(file);
       }
     },

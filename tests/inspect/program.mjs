@@ -1,6 +1,9 @@
 // The program under test, and the servers that it inspects.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
@@ -8,6 +11,8 @@ import { startLoginServer } from "./login_server.mjs";
 
 const START_MS = 30_000;
 const END_MS = 10_000;
+/** Servers over HTTP that ask for a login. */
+const LOGINS = ["login", "consent"];
 
 const file = (name) => fileURLToPath(new URL(name, import.meta.url));
 
@@ -21,10 +26,22 @@ function commandOf(server, fixture) {
   return [process.execPath, file("odd_server.mjs"), server];
 }
 
+/** A configuration file with several servers. */
+function severalOf(folder, fixture) {
+  const config = join(folder, "mcp.json");
+  const entry = (server) => {
+    const [command, ...args] = commandOf(server, fixture);
+    return { command, args };
+  };
+  writeFileSync(config, JSON.stringify({ mcpServers: { fixture: entry("fixture"), bare: entry("bare"), missing: entry("missing") } }));
+  return ["--config", config];
+}
+
 /** A running `trunkline inspect` of a server, and the URL of its page. */
 export async function inspect(program, server, fixture) {
-  const login = server === "login" ? await startLoginServer() : null;
-  const words = login ? [login.url] : ["--", ...commandOf(server, fixture)];
+  const login = LOGINS.includes(server) ? await startLoginServer({ refuses: server === "login" }) : null;
+  const folder = mkdtempSync(join(tmpdir(), "inspect-"));
+  const words = login ? ["--store", folder, login.url] : server === "several" ? severalOf(folder, fixture) : ["--", ...commandOf(server, fixture)];
   const child = spawn(program, ["inspect", "--no-open", ...words], { stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
   child.stderr.on("data", (text) => (said += text));
@@ -36,6 +53,7 @@ export async function inspect(program, server, fixture) {
   ]);
   const stop = async () => {
     login?.stop();
+    rmSync(folder, { recursive: true, force: true });
     if (child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, "exit");
     child.kill("SIGINT");

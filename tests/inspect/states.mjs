@@ -1,4 +1,7 @@
 // The states of the page. Those with `short` are in the short form, at one width.
+import { readFileSync } from "node:fs";
+
+import { faultsOfHar } from "./har.mjs";
 import { go } from "./page.mjs";
 
 const MAIN = ".actions .button.main";
@@ -8,6 +11,18 @@ const call = async (page, tool) => {
   await page.click(MAIN);
 };
 const shows = (page, text) => page.getByText(text).first().waitFor();
+
+/** Saves the HTTP exchanges, which others must be able to read. */
+async function saveHar(page) {
+  if (await page.locator(".wire[data-height=closed]").count()) await page.locator(".wire-title").click();
+  await page.getByRole("button", { name: "Save all" }).click();
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("menuitem", { name: "as HAR" }).click()]);
+  const text = readFileSync(await download.path(), "utf8");
+  const faults = faultsOfHar(text);
+  if (!text.includes("/register")) faults.push("HAR: an exchange is missing");
+  if (text.includes("a-token-of-the-test")) faults.push("HAR: it has a secret");
+  if (faults.length > 0) throw new Error(faults.join("; "));
+}
 
 export const STATES = [
   { name: "server", server: "fixture", short: true, act: (page) => page.waitForSelector(".offers") },
@@ -383,6 +398,57 @@ export const STATES = [
       await page.fill("[aria-label='Filter the wire']", "register");
       await page.locator(".wire-list .row").first().click();
       await page.waitForSelector(".wire-detail .headers");
+    },
+  },
+  {
+    name: "logged in",
+    server: "consent",
+    short: true,
+    act: async (page) => {
+      await go(page, "#/login");
+      const address = await page.locator(".round .address .mono").textContent();
+      const consent = await page.context().newPage();
+      await consent.goto(address);
+      await consent.getByRole("link", { name: "Allow" }).click();
+      await consent.close();
+      await page.waitForSelector(".era-trigger .dot.open");
+      const rungs = page.locator(".rung", { hasText: "RFC 8414" });
+      await rungs.first().getByRole("button", { name: "Repeat this exchange" }).click();
+      await rungs.locator("[data-pass=false]").waitFor({ state: "detached" });
+      await page.locator(".rung", { hasText: "RFC 6749 section 5.1" }).getByRole("button", { name: "Repeat this exchange" }).click();
+      await shows(page, "which is valid once");
+      await saveHar(page);
+    },
+  },
+  {
+    name: "dry run",
+    server: "fixture",
+    short: true,
+    act: async (page) => {
+      await go(page, "#/tools/echo?message=hi");
+      await page.getByRole("button", { name: "Dry run" }).click();
+      await page.locator(".code pre", { hasText: "2026-07-28" }).waitFor();
+      if ((await page.locator(".call").count()) > 0) throw new Error("a dry run calls");
+    },
+  },
+  {
+    name: "several servers",
+    server: "several",
+    short: true,
+    act: async (page) => {
+      await page.waitForSelector(".offers");
+      await go(page, "#/tools/echo");
+      await page.getByRole("button", { name: "Another server" }).click();
+      await page.getByRole("menuitem", { name: "bare" }).click();
+      await page.getByText("odd bare").first().waitFor();
+      if (!page.url().endsWith("#/@bare/server")) throw new Error(`the address is ${page.url()}`);
+      await page.reload();
+      await page.getByText("odd bare").first().waitFor();
+      await page.keyboard.press("g");
+      await page.keyboard.press("t");
+      await shows(page, "It did not declare the capability.");
+      if (!page.url().endsWith("#/@bare/tools")) throw new Error(`the address is ${page.url()}`);
+      await page.getByRole("button", { name: "Another server" }).click();
     },
   },
   {

@@ -20,6 +20,7 @@ const MAX_NAME: usize = 1_000;
 
 /// What a host does with a tool beyond a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Effect {
     /// Each request to the model fails, also those about other tools.
@@ -39,6 +40,7 @@ impl Effect {
 
 /// A host that does not take something as it is.
 #[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(crate) struct Affected {
     pub(super) host: &'static str,
     pub(super) effect: Effect,

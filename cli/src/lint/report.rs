@@ -8,6 +8,7 @@ use serde::Serialize;
 
 /// The part of a server that a finding is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "LintedList"))]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum List {
     Server,
@@ -19,6 +20,7 @@ pub(crate) enum List {
 
 /// A fault, and where it is.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(crate) struct Finding {
     pub(super) rule: &'static str,
     pub(super) severity: Severity,
@@ -36,6 +38,7 @@ pub(crate) struct Finding {
 
 /// What one host makes of the server.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "SeenByHost"))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Seen {
     pub(super) host: &'static str,
@@ -56,6 +59,7 @@ pub(crate) struct Seen {
 
 /// The name of a tool, and what the model gets.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(crate) struct ShownName {
     pub(super) tool: String,
     pub(super) shown: String,
@@ -63,6 +67,7 @@ pub(crate) struct ShownName {
 }
 
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "LintReport"))]
 pub(crate) struct Report {
     pub(super) rules: &'static [Rule],
     pub(super) findings: Vec<Finding>,

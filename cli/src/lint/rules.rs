@@ -4,6 +4,7 @@ use Severity::{Error, Warning};
 use serde::Serialize;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Severity {
     Warning,
@@ -12,6 +13,7 @@ pub(crate) enum Severity {
 
 /// A rule: what it finds, why that matters, and what to do.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "LintRule"))]
 pub(crate) struct Rule {
     pub(super) id: &'static str,
     /// If no host loses a tool by it.

@@ -44,7 +44,7 @@ fn a_call_has_progress_a_result_and_its_rows_on_the_wire() {
         let message: Value = serde_json::from_str(body["text"].as_str().unwrap()).unwrap();
         assert_eq!(message["params"]["name"], "steps");
     }
-    let exported = page.done("export", &json!({}));
+    let exported = page.done("export", &json!({"form": "jsonl"}));
     let lines: Vec<Value> =
         exported["text"].as_str().unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(lines.len() > 10 && lines.iter().all(|line| line["message"]["jsonrpc"] == "2.0"), "{exported}");
@@ -58,6 +58,16 @@ fn arguments_are_checked_by_the_library_and_sent_as_they_are() {
     assert_eq!(check(json!({"text": "a"})), json!({"problem": null}));
     let problem = check(json!({}))["problem"].as_str().unwrap().to_owned();
     assert!(problem.contains("text (string) is missing"), "{problem}");
+    // A preview sends nothing.
+    let sent = || page.done("wire", &json!({"before": 1_000_000}))["rows"].as_array().unwrap().len();
+    let before = sent();
+    let preview = page.done("preview", &json!({"name": "echo", "arguments": {"text": "a"}}));
+    let requests: Value = serde_json::from_str(preview["text"].as_str().unwrap()).unwrap();
+    for revision in ["2025-11-25", "2026-07-28"] {
+        let request = &requests[revision];
+        assert_eq!((&request["method"], &request["params"]["arguments"]["text"]), (&json!("tools/call"), &json!("a")));
+    }
+    assert_eq!(sent(), before);
     // The page shows what the server says to a wrong call.
     let call = page.call(&tab, "echo", &json!({"text": 5}));
     assert!(call["result"]["json"]["isError"] == true || call["problem"]["rpc"]["code"].is_number(), "{call}");

@@ -6,7 +6,7 @@ use crate::{
     roles::{Role, children_of, runs, until},
     servers::serve,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     io::{BufRead, Read},
     process::Command,
@@ -112,6 +112,31 @@ fn a_login_is_a_question_and_its_steps_are_a_ladder() {
     assert!(ladder.iter().all(|step| step["pass"] == true), "{ladder:?}");
     let text = serde_json::to_string(&ladder).unwrap();
     assert!(!text.contains("token-1"), "{text}");
+    let exported = page.done("export", &json!({"form": "har"}));
+    let har: Value = serde_json::from_str(exported["text"].as_str().unwrap()).unwrap();
+    let entries = har["log"]["entries"].as_array().unwrap();
+    assert!(entries.iter().any(|entry| entry["request"]["url"].as_str().unwrap().ends_with("/register")), "{har}");
+    assert!(!har.to_string().contains("token-1"), "{har}");
+    // A step is repeated with what the steps before it gave, unless that is valid once.
+    for step in &ladder {
+        let (id, clause) = (&step["id"], &step["clause"]);
+        let repeated = page.post("repeat", &page.authorization(), &json!({"exchange": id}));
+        let is_repeated = ["RFC 9728 section 3.2", "RFC 8414 section 3.2", "RFC 7591 section 3.2.1"];
+        if is_repeated.iter().any(|it| clause == it) {
+            assert_eq!(repeated.status, 200, "{step}: {repeated:?}");
+            let again = tab.until(|event| event["event"] == "exchange" && event["exchange"]["id"] == step["id"]);
+            assert_eq!((&again["exchange"]["pass"], &again["exchange"]["clause"]), (&json!(true), clause));
+        } else {
+            assert_eq!(repeated.status, 400, "{step}: {repeated:?}");
+            let what = repeated.json()["error"]["what"].as_str().unwrap().to_owned();
+            assert!(what.contains("log in again"), "{what}");
+            assert_eq!(
+                what.contains("valid once (RFC 6749 section 4.1.2)"),
+                clause == "RFC 6749 section 5.1",
+                "{what}"
+            );
+        }
+    }
     // Cancelling the login leaves the connection closed, and the next one starts a new ladder.
     page.done("login", &json!({"era": "legacy"}));
     let round = tab.round();

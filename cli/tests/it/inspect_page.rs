@@ -128,9 +128,14 @@ impl Page {
 
     /// Opens a tab.
     pub(crate) fn tab(&self) -> Tab {
+        self.tab_of("/api/events")
+    }
+
+    /// Opens the tab of one of several servers.
+    pub(crate) fn tab_of(&self, path: &str) -> Tab {
         let mut stream = Self::connect(self.port);
         let authorization = self.authorization();
-        write!(stream, "GET /api/events HTTP/1.0\r\nHost: 127.0.0.1:{}\r\n{authorization}\r\n", self.port).unwrap();
+        write!(stream, "GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{}\r\n{authorization}\r\n", self.port).unwrap();
         let mut reader = BufReader::new(stream);
         let head = head(&mut reader);
         assert!(head.contains(" 200 ") && head.contains("application/x-ndjson"), "{head}");

@@ -1,12 +1,14 @@
 // Where the person is: `#/tools/get-sum?a=1`.
 import { cell } from "./cell";
+import { serverOf } from "./program";
 import { parsed } from "./words";
-import type { JsonObject } from "./protocol";
+import type { JsonObject } from "./generated/protocol";
 
 export const PAGES = ["server", "tools", "resources", "prompts", "tasks", "apps", "skills", "login", "lint"] as const;
 export type Page = (typeof PAGES)[number];
 
 export interface Place {
+  server: string | null;
   page: Page;
   /** The tool, resource or prompt that is open. */
   item: string | null;
@@ -15,14 +17,18 @@ export interface Place {
 
 function read(): Place {
   const [path = "", query = ""] = location.hash.slice(1).split("?", 2);
-  const [, page, item] = path.split("/");
+  const [, page, item] = path.replace(/^\/@[^/]*/, "").split("/");
   const known = PAGES.find((one) => one === page) ?? "server";
-  return { page: known, item: item === undefined || item === "" ? null : decoded(item), query };
+  return { server: serverOf(), page: known, item: item === undefined || item === "" ? null : decoded(item), query };
 }
 
 /** Not the address that a call writes, but the last one that was gone to. */
 const place = cell(read());
-addEventListener("hashchange", () => place.set(read()));
+addEventListener("hashchange", () => {
+  // Nothing of one server may stay on the page of another.
+  if (serverOf() === place.get().server) place.set(read());
+  else location.reload();
+});
 
 export const usePlace = (): Place => place.useValue((now) => now);
 
@@ -40,7 +46,8 @@ export function linkTo(page: Page, item?: string | null, values?: JsonObject): s
   for (const [name, value] of Object.entries(values ?? {})) {
     query.set(name, typeof value === "string" && parsed(value) === undefined ? value : JSON.stringify(value));
   }
-  return `#/${path}${query.size > 0 ? `?${query.toString()}` : ""}`;
+  const { server } = place.get();
+  return `#/${server === null ? "" : `@${server}/`}${path}${query.size > 0 ? `?${query.toString()}` : ""}`;
 }
 
 export function go(page: Page, item?: string | null, values?: JsonObject): void {

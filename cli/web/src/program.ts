@@ -1,5 +1,5 @@
 // The program behind the page: its token, its stream of events, and its commands.
-import type { Command, Commands, Event, Problem } from "./protocol";
+import type { Command, Commands, Event, Problem } from "./generated/protocol";
 
 const KEPT_AS = "trunkline-inspect-token";
 
@@ -11,6 +11,14 @@ function takeToken(): string | null {
     history.replaceState(null, "", rest === undefined ? location.pathname : `#${rest}`);
   }
   return sessionStorage.getItem(KEPT_AS);
+}
+
+/** The server that the address names, if the page has several: `#/@weather/tools`. */
+export const serverOf = (): string | null => /^#\/@([\w.-]+)/.exec(location.hash)?.[1] ?? null;
+
+function addressOf(name: string): string {
+  const server = serverOf();
+  return server === null ? `/api/${name}` : `/api/${name}?server=${server}`;
 }
 
 const token = takeToken();
@@ -28,7 +36,7 @@ export class Failed extends Error {
 
 /** Passes on events until the stream ends. */
 export async function listen(receive: (event: Event) => void): Promise<void> {
-  const response = await fetch("/api/events", { headers, cache: "no-store" });
+  const response = await fetch(addressOf("events"), { headers, cache: "no-store" });
   if (!response.ok || !response.body) throw new Unknown(`events: ${response.status}`);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
@@ -44,7 +52,7 @@ export async function listen(receive: (event: Event) => void): Promise<void> {
 export async function command<Name extends Command>(name: Name, input: Commands[Name][0]): Promise<Commands[Name][1]> {
   const body = JSON.stringify(input);
   const request = { method: "POST", headers: { ...headers, "content-type": "application/json" }, body };
-  const response = await fetch(`/api/${name}`, request).catch(() => null);
+  const response = await fetch(addressOf(name), request).catch(() => null);
   if (!response) throw new Failed(saying("trunkline has ended", "Start it again, and reload this page."));
   const answer: unknown = await response.json().catch(() => null);
   if (response.ok) return answer as Commands[Name][1];

@@ -1,5 +1,5 @@
 // The state of the page, and how each event changes it.
-import type { Era, Event, Snapshot, WireRow } from "./protocol";
+import type { Era, Event, Snapshot, WireRow } from "./generated/protocol";
 
 /** Rows of the wire that the page keeps; `wire` fetches older ones. */
 export const ROWS_KEPT = 5000;
@@ -42,6 +42,7 @@ export const NOTHING: State = {
   subscriptions: [],
   exchanges: [],
   codeForms: [],
+  servers: [],
   lingerSeconds: 0,
   era: "legacy",
   isChosen: false,

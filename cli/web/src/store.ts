@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useState } from "react";
 import { cell } from "./cell";
 import { Unknown, command, listen, problemOf } from "./program";
-import type { Command, Commands, Connection, Era, Event, JsonObject, ListName, ListState, Problem } from "./protocol";
+import type { Command, Commands, Connection, Era, Event, JsonObject, ListName, ListState, Problem } from "./generated/protocol";
 import { NOTHING, after, type Link, type State } from "./state";
 
 const FIRST_RETRY_MS = 500;

@@ -1,5 +1,5 @@
 // How the page writes values: text of others made harmless to the eye, times, sizes.
-import type { Json, JsonObject } from "./protocol";
+import type { Json, JsonObject } from "./generated/protocol";
 
 /** Names and labels are cut here: a name may have a megabyte. */
 const BRIEF = 300;

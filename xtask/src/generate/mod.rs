@@ -69,8 +69,18 @@ pub(crate) fn run(workspace: &Workspace, is_check: bool) -> Result<bool> {
     for path in superfluous(workspace, &files)? {
         std::fs::remove_file(workspace.path(&path))?;
     }
-    println!("{} files", files.len());
+    page(workspace)?;
+    println!("{} files", files.len() + 1);
     Ok(true)
+}
+
+/// What crosses between `trunkline inspect` and its page: a test of the program, whose types are
+/// not public, writes it here and compares it otherwise.
+fn page(workspace: &Workspace) -> Result<()> {
+    let mut cargo = rust::cargo(workspace);
+    cargo.args(["test", "--quiet", "--package", "trunkline-cli", "--bin", "trunkline", "the_page_has_the_types"]);
+    cargo.env("TRUNKLINE_UPDATE_PROTOCOL", "1");
+    must(cargo, COMMAND_TIMEOUT).map(drop)
 }
 
 /// The step of the tests, after everything is built.

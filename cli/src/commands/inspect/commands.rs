@@ -1,4 +1,8 @@
-//! The commands of the page.
+//! The commands of the page. `protocol.rs` lists the types of each, which the page gets in
+//! TypeScript.
+
+#[cfg(test)]
+mod protocol;
 
 use super::{
     apps,
@@ -6,7 +10,7 @@ use super::{
     hub::text_of,
     inspector::Inspector,
     skills,
-    state::{Era, Increment, ListName, ListState},
+    state::{Era, Increment, ListName, ListState, Row},
 };
 use crate::{
     code,
@@ -18,7 +22,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 use trunkline::{
-    ClientError,
+    ClientError, RequestOptions,
     protocol::{
         RawJson, method,
         model::{
@@ -50,21 +54,26 @@ impl From<Failure> for Refused {
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Tool {
     era: Era,
     name: String,
+    #[cfg_attr(test, ts(type = "JsonObject"))]
     arguments: Map<String, Value>,
     #[serde(default)]
+    #[cfg_attr(test, ts(as = "Option<bool>", optional))]
     task: bool,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Resource {
     era: Era,
     uri: String,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Prompt {
     era: Era,
     name: String,
@@ -72,48 +81,76 @@ struct Prompt {
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Raw {
     era: Era,
     method: String,
+    #[cfg_attr(test, ts(optional, type = "JsonObject"))]
     params: Option<RawJson>,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct OneCall {
     call: u64,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+struct OneExchange {
+    exchange: u64,
+}
+
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+struct Preview {
+    name: String,
+    #[cfg_attr(test, ts(type = "JsonObject"))]
+    arguments: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Answer {
     round: u64,
+    #[cfg_attr(test, ts(type = "\"accept\" | \"decline\" | \"cancel\""))]
     action: ElicitAction,
+    #[cfg_attr(test, ts(optional, type = "JsonObject"))]
     content: Option<Map<String, Value>>,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct List {
     era: Era,
     list: ListName,
+    /// Ask the server again first.
     #[serde(default)]
+    #[cfg_attr(test, ts(as = "Option<bool>", optional))]
     refresh: bool,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Listed {
     state: ListState,
+    #[cfg_attr(test, ts(type = "JsonObject[]"))]
     items: RawJson,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Complete {
     era: Era,
     #[serde(rename = "ref")]
     of: Reference,
     argument: Argument,
+    #[cfg_attr(test, ts(optional))]
     context: Option<BTreeMap<String, String>>,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(tag = "type")]
 enum Reference {
     #[serde(rename = "ref/prompt")]
@@ -123,32 +160,40 @@ enum Reference {
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Argument {
     name: String,
     value: String,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Template {
     template: String,
     #[serde(default)]
+    #[cfg_attr(test, ts(as = "Option<BTreeMap<String, String>>", optional))]
     values: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct OneEra {
     era: Era,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Task {
     era: Era,
     #[serde(default)]
+    #[cfg_attr(test, ts(as = "Option<TaskAction>", optional))]
     action: TaskAction,
+    #[cfg_attr(test, ts(optional))]
     task: Option<String>,
 }
 
 #[derive(Deserialize, Default)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "lowercase")]
 enum TaskAction {
     #[default]
@@ -158,25 +203,33 @@ enum TaskAction {
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Level {
     era: Era,
+    /// `debug` … `emergency`.
     level: String,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Roots {
+    #[cfg_attr(test, ts(type = "Root[]"))]
     roots: Vec<Root>,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Code {
     era: Era,
+    /// One of `snapshot.codeForms`.
     form: String,
     name: String,
+    #[cfg_attr(test, ts(type = "JsonObject"))]
     arguments: Map<String, Value>,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(untagged)]
 enum Body {
     Row { row: u64 },
@@ -184,14 +237,97 @@ enum Body {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct WholeText {
     bytes: usize,
     text: String,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Rows {
     before: u64,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+struct Fetched<'a> {
+    rows: Vec<&'a Row>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+struct Started {
+    call: u64,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+struct Checked {
+    problem: Option<String>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "camelCase")]
+struct Completed {
+    values: Vec<String>,
+    total: Option<u64>,
+    has_more: bool,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+struct Expanded {
+    uri: String,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+struct Variables<'a> {
+    names: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+struct Pinged {
+    ms: f64,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+struct Tasks {
+    #[cfg_attr(test, ts(type = "JsonObject[]"))]
+    tasks: Vec<RawJson>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+struct Written {
+    text: String,
+}
+
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+struct Export {
+    form: Exported,
+}
+
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "lowercase")]
+enum Exported {
+    Jsonl,
+    /// The HTTP exchanges only.
+    Har,
+}
+
+/// A file to save.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+struct Saved {
+    name: &'static str,
+    text: String,
 }
 
 pub(super) type Answered = Result<String, Refused>;
@@ -218,6 +354,7 @@ pub(super) async fn run(inspector: &Arc<Inspector>, command: &str, body: &[u8]) 
             done(inspector.stop(call))
         }
         "check" => check(inspector, read(body)?),
+        "preview" => preview(inspector, &read(body)?),
         "answer" => {
             let Answer { round, action, content } = read(body)?;
             done(inspector.answer(round, action, content))
@@ -231,11 +368,12 @@ pub(super) async fn run(inspector: &Arc<Inspector>, command: &str, body: &[u8]) 
         "expand" => {
             let Template { template, values } = read(body)?;
             let values = values.into_iter().map(|(name, value)| (name, UriValue::Text(value))).collect();
-            written(&json!({"uri": parsed(&template)?.expand(&values)}))
+            written(&Expanded { uri: parsed(&template)?.expand(&values) })
         }
         "variables" => {
             let Template { template, .. } = read(body)?;
-            written(&json!({"names": parsed(&template)?.variables()}))
+            let template = parsed(&template)?;
+            written(&Variables { names: template.variables() })
         }
         "subscribe" => {
             let Resource { era, uri } = read(body)?;
@@ -258,7 +396,7 @@ async fn run_more(inspector: &Arc<Inspector>, command: &str, body: &[u8]) -> Ans
             let (connection, began) = (inspector.connection(era)?, Instant::now());
             let pong = connection.client.ping().await;
             pong.map_err(|error| connection.failure(error, "pinging"))?;
-            written(&json!({"ms": began.elapsed().as_secs_f64() * 1000.0}))
+            written(&Pinged { ms: began.elapsed().as_secs_f64() * 1000.0 })
         }
         "reconnect" => {
             let OneEra { era } = read(body)?;
@@ -266,14 +404,10 @@ async fn run_more(inspector: &Arc<Inspector>, command: &str, body: &[u8]) -> Ans
             drop(inspector.open(era));
             done(Ok(()))
         }
-        "login" => {
-            let OneEra { era } = read(body)?;
-            if let Ok(connection) = inspector.connection(era) {
-                let forgotten = connection.client.logout().await;
-                forgotten.map_err(|error| connection.failure(error, "logging out"))?;
-            }
-            inspector.hub.clear_ladder();
-            drop(inspector.open(era));
+        "login" => login(inspector, read(body)?).await,
+        "repeat" => {
+            let OneExchange { exchange } = read(body)?;
+            inspector.repeat(exchange).await?;
             done(Ok(()))
         }
         "task" => task(inspector, read(body)?).await,
@@ -297,16 +431,15 @@ async fn run_more(inspector: &Arc<Inspector>, command: &str, body: &[u8]) -> Ans
         "wire" => {
             let Rows { before } = read(body)?;
             let state = inspector.hub.state();
-            let rows: Vec<_> = state.wire.last(before).collect();
-            #[derive(Serialize)]
-            struct Answer<'a> {
-                rows: Vec<&'a super::state::Row>,
-            }
-            written(&Answer { rows })
+            written(&Fetched { rows: state.wire.last(before).collect() })
         }
         "export" => {
-            let text = inspector.hub.state().wire.lines();
-            written(&json!({"text": text, "name": "wire.jsonl"}))
+            let Export { form } = read(body)?;
+            let state = inspector.hub.state();
+            written(&match form {
+                Exported::Jsonl => Saved { name: "wire.jsonl", text: state.wire.lines() },
+                Exported::Har => Saved { name: "wire.har", text: state.wire.har() },
+            })
         }
         _ => run_of_extension(inspector, command, body).await,
     }
@@ -322,6 +455,17 @@ async fn run_of_extension(inspector: &Arc<Inspector>, command: &str, body: &[u8]
         "skillFile" => skills::file(inspector, read(body)?).await,
         _ => Err(Refused::Unknown),
     }
+}
+
+/// Forgets the login, and opens the connection again.
+async fn login(inspector: &Arc<Inspector>, OneEra { era }: OneEra) -> Answered {
+    if let Ok(connection) = inspector.connection(era) {
+        let forgotten = connection.client.logout().await;
+        forgotten.map_err(|error| connection.failure(error, "logging out"))?;
+    }
+    inspector.hub.clear_ladder();
+    drop(inspector.open(era));
+    done(Ok(()))
 }
 
 fn call(inspector: &Arc<Inspector>, Tool { era, name, arguments, task }: Tool) -> Answered {
@@ -346,7 +490,7 @@ fn start(
 }
 
 fn started(inspector: &Arc<Inspector>, asked: Asked) -> Answered {
-    written(&json!({"call": inspector.start(asked)?}))
+    written(&Started { call: inspector.start(asked)? })
 }
 
 /// Checks arguments as the library does before a call.
@@ -362,7 +506,20 @@ fn check(inspector: &Inspector, Tool { era, name, arguments, .. }: Tool) -> Answ
     let schema = tools.iter().filter_map(|tool| tool.parse::<Schema>().ok()).find(|tool| tool.name == name);
     let schema = schema.ok_or_else(|| Failure::usage(format!("The server lists no tool {name:?}")))?;
     let problem = check_arguments(&schema.input_schema, &arguments).err().map(|error| error.to_string());
-    written(&json!({"problem": problem}))
+    written(&Checked { problem })
+}
+
+/// The request of a call, as each open connection would send it.
+fn preview(inspector: &Inspector, Preview { name, arguments }: &Preview) -> Answered {
+    let params = RawJson::object(&json!({"name": name, "arguments": arguments}));
+    let mut requests = Map::new();
+    for connection in Era::ALL.iter().filter_map(|era| inspector.connection(*era).ok()) {
+        let request = connection.client.preview(method::TOOLS_CALL, Some(&params), &RequestOptions::default());
+        let request = request.map_err(|error| connection.failure(error, &format!("calling {name}")))?;
+        let request = request.parse().map_err(|error| Failure::usage(error.to_string()))?;
+        requests.insert(connection.client.revision().as_str().to_owned(), request);
+    }
+    written(&Written { text: format!("{:#}", Value::Object(requests)) })
 }
 
 async fn list(inspector: &Arc<Inspector>, List { era, list, refresh }: List) -> Answered {
@@ -387,11 +544,8 @@ async fn complete(inspector: &Inspector, Complete { era, of, argument, context }
     let context = context.map(|others| CompleteContext { arguments: Some(others), ..Default::default() });
     let result = connection.client.complete(&reference, &argument, context.as_ref()).await;
     let completion = result.map_err(|error| connection.failure(error, "completing"))?.completion;
-    written(&json!({
-        "values": completion.values,
-        "total": completion.total,
-        "hasMore": completion.has_more.unwrap_or(false),
-    }))
+    let has_more = completion.has_more.unwrap_or(false);
+    written(&Completed { values: completion.values, total: completion.total, has_more })
 }
 
 fn parsed(template: &str) -> Result<UriTemplate, Failure> {
@@ -419,11 +573,7 @@ async fn task(inspector: &Inspector, Task { era, action, task }: Task) -> Answer
     };
     let tasks = tasks.map_err(|error| connection.failure(error, "asking for tasks"))?;
     let tasks: Vec<RawJson> = tasks.iter().map(task_state::json).collect();
-    #[derive(Serialize)]
-    struct Answer {
-        tasks: Vec<RawJson>,
-    }
-    written(&Answer { tasks })
+    written(&Tasks { tasks })
 }
 
 /// Changes the roots that servers get.
@@ -447,7 +597,7 @@ async fn code(inspector: &Inspector, Code { era, form, name, arguments }: Code) 
     let form = code::Form::from_str(&form, false).map_err(wrong)?;
     let params = RawJson::object(&json!({"name": name, "arguments": arguments}));
     let text = code::of_call(form, (&connection, &inspector.flags), (&name, &arguments), &params).await?;
-    written(&json!({"text": text}))
+    written(&Written { text })
 }
 
 /// The whole of a message or a result.

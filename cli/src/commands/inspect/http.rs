@@ -55,9 +55,10 @@ pub(super) const NAMES: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 
 const JSON: &str = "application/json";
 
-/// The page of one inspector.
+/// The page of some servers.
 pub(super) struct Site {
-    pub(super) inspector: Arc<Inspector>,
+    /// Each with its name in requests; never empty.
+    pub(super) inspectors: Vec<(String, Arc<Inspector>)>,
     /// The secret of the person.
     pub(super) token: String,
 }
@@ -168,8 +169,9 @@ impl Serve for Site {
     async fn respond(&self, request: Request<Incoming>) -> Response<Body> {
         let (head, body) = request.into_parts();
         // Apps have the name by which the page was reached, and another port.
-        let frames = match host_of(&head.headers) {
-            Some(name) => format!("http://{name}:{}", self.inspector.apps.port),
+        let apps = self.inspectors.first().map(|(_, inspector)| inspector.apps.port);
+        let frames = match host_of(&head.headers).zip(apps) {
+            Some((name, port)) => format!("http://{name}:{port}"),
             None => "'none'".to_owned(),
         };
         guarded(self.answer(&head, body).await, &format!("{POLICY}{frames}"))
@@ -182,9 +184,10 @@ impl Site {
         let path = head.uri.path();
         let Some(command) = path.strip_prefix("/api/") else { return file(head) };
         self.check_token(&head.headers)?;
+        let inspector = self.inspector(head.uri.query())?;
         if command == "events" {
             check_method(head, &Method::GET)?;
-            let mut response = Response::new(Body::Lines(self.inspector.hub.open_tab()));
+            let mut response = Response::new(Body::Lines(inspector.hub.open_tab()));
             let kind = HeaderValue::from_static("application/x-ndjson");
             response.headers_mut().insert(header::CONTENT_TYPE, kind);
             return Ok(response);
@@ -194,13 +197,21 @@ impl Site {
             let failure = Failure::usage(format!("The command has more than {} MB", MAX_COMMAND >> 20));
             Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, &failure)
         })?;
-        match commands::run(&self.inspector, command, &body.to_bytes()).await {
+        match commands::run(inspector, command, &body.to_bytes()).await {
             Ok(answer) => Ok(whole(JSON, answer.into())),
             Err(Refused::Failed(problem)) => Err(Refusal { status: StatusCode::BAD_REQUEST, problem }),
             Err(Refused::Unknown) => {
                 Err(Refusal::new(StatusCode::NOT_FOUND, &Failure::usage("There is no such command")))
             }
         }
+    }
+
+    /// The inspector of the server that a request names; the first one otherwise.
+    fn inspector(&self, query: Option<&str>) -> Result<&Arc<Inspector>, Refusal> {
+        let wanted = query.and_then(|query| query.strip_prefix("server="));
+        let found = self.inspectors.iter().find(|(id, _)| wanted.is_none_or(|wanted| wanted == id));
+        let missing = || Refusal::new(StatusCode::NOT_FOUND, &Failure::usage("There is no such server on this page"));
+        found.map(|(_, inspector)| inspector).ok_or_else(missing)
     }
 
     fn check_token(&self, headers: &HeaderMap) -> Result<(), Refusal> {
@@ -261,18 +272,20 @@ fn file(head: &Parts) -> Result<Response<Body>, Refusal> {
         check_method(head, &Method::GET)?;
     }
     let missing = || Refusal::new(StatusCode::NOT_FOUND, &Failure::usage("There is no such file"));
-    let File { kind, is_for_ever, content } = page::file(head.uri.path()).ok_or_else(missing)?;
-    let accepts = head.headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
-    let accepts_gzip = accepts.flat_map(|value| value.split(',')).any(|coding| {
-        let mut parts = coding.split(';').map(str::trim);
-        parts.next() == Some("gzip") && parts.all(|part| part != "q=0")
-    });
-    let (body, is_packed) = content.for_client(accepts_gzip);
-    let mut response = whole(kind, body);
+    let accepted = head.headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let accepted: Vec<&str> = accepted.flat_map(|value| value.split(',')).collect();
+    let accepts = |wanted: &str| {
+        accepted.iter().any(|coding| {
+            let mut parts = coding.split(';').map(str::trim);
+            parts.next() == Some(wanted) && parts.all(|part| part != "q=0")
+        })
+    };
+    let File { kind, is_for_ever, coding, content } = page::file(head.uri.path(), accepts).ok_or_else(missing)?;
+    let mut response = whole(kind, content);
     let headers = response.headers_mut();
     headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
-    if is_packed {
-        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    if let Some(coding) = coding {
+        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(coding));
     }
     if is_for_ever {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("max-age=31536000, immutable"));

@@ -3,7 +3,7 @@
 use super::{
     state::{
         Call, CallState, CodeForm, Connection, Era, Exchange, Increment, LogMessage, ResourceSubscription, Round, Row,
-        Target, now,
+        ServerChoice, Target, now,
     },
     wire::Wire,
 };
@@ -20,6 +20,7 @@ use tokio::sync::{
     mpsc, watch,
 };
 use trunkline::{
+    auth::AuthRepeat,
     protocol::{RawJson, model::Root},
     wire_log::Observed,
 };
@@ -39,8 +40,15 @@ const MAX_EXCHANGES: usize = 200;
 pub(super) struct Hub {
     state: Mutex<State>,
     lines: broadcast::Sender<Bytes>,
-    /// The number of open tabs.
-    pub(super) tabs: watch::Sender<usize>,
+    /// The number of open tabs, of all servers.
+    pub(super) tabs: Arc<watch::Sender<usize>>,
+}
+
+/// What the servers of a page share.
+pub(super) struct Shared {
+    pub(super) servers: Vec<ServerChoice>,
+    pub(super) linger: Duration,
+    pub(super) tabs: Arc<watch::Sender<usize>>,
 }
 
 /// All that a page shows.
@@ -56,7 +64,7 @@ pub(super) struct State {
     pub(super) subscriptions: Vec<ResourceSubscription>,
     exchanges: VecDeque<Exchange>,
     code_forms: Vec<CodeForm>,
-    linger: Duration,
+    shared: Arc<Shared>,
     /// The last call of a tool, for the line that repeats it.
     pub(super) last_call: Option<(Era, String, Map<String, Value>)>,
     /// Numbers calls, rounds and exchanges.
@@ -79,25 +87,44 @@ impl KeptCall {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "camelCase")]
-struct Snapshot<'a> {
+pub(super) struct Snapshot<'a> {
+    #[cfg_attr(test, ts(type = "\"snapshot\""))]
     event: &'static str,
+    /// The number of the last increment in this snapshot.
     sequence: u64,
     program: Program,
     target: &'a Target,
+    /// Always both eras, legacy first.
     connections: &'a [Connection],
+    /// The last rows, at most 500. `wire` fetches older ones that are kept.
     wire: Vec<&'a Row>,
+    /// The running calls, and the last 20 that ended, oldest first.
     calls: Vec<&'a Call>,
+    /// The questions of the server that wait for an answer, oldest first.
     rounds: &'a [Round],
+    /// The last log messages of the server, at most 200.
+    #[cfg_attr(test, ts(as = "Vec<LogMessage>"))]
     logs: &'a VecDeque<LogMessage>,
+    /// The roots that servers get; `roots` changes them.
+    #[cfg_attr(test, ts(type = "Root[]"))]
     roots: &'a [Root],
+    /// The open subscriptions.
     subscriptions: &'a [ResourceSubscription],
+    /// The ladder of the last login, first step first; at most 200.
+    #[cfg_attr(test, ts(as = "Vec<Exchange>"))]
     exchanges: &'a VecDeque<Exchange>,
+    /// The forms that `code` writes, in the order to show.
     code_forms: &'a [CodeForm],
+    /// The servers of the page, this one included.
+    servers: &'a [ServerChoice],
+    /// How long sessions stay open after the last tab is closed, in seconds.
     linger_seconds: u64,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Program {
     version: &'static str,
 }
@@ -154,14 +181,16 @@ impl State {
             subscriptions: &self.subscriptions,
             exchanges: &self.exchanges,
             code_forms: &self.code_forms,
-            linger_seconds: self.linger.as_secs(),
+            servers: &self.shared.servers,
+            linger_seconds: self.shared.linger.as_secs(),
         };
         (serde_json::to_string(&snapshot).unwrap_or_default() + "\n").into()
     }
 }
 
 impl Hub {
-    pub(super) fn new(target: Target, code_forms: Vec<CodeForm>, linger: Duration) -> Arc<Self> {
+    pub(super) fn new(target: Target, code_forms: Vec<CodeForm>, shared: Arc<Shared>) -> Arc<Self> {
+        let tabs = Arc::clone(&shared.tabs);
         let state = State {
             sequence: 0,
             target,
@@ -174,13 +203,13 @@ impl Hub {
             subscriptions: Vec::new(),
             exchanges: VecDeque::new(),
             code_forms,
-            linger,
+            shared,
             last_call: None,
             next: 0,
             has_ended: false,
         };
         let (lines, _) = broadcast::channel(MAX_WAITING);
-        Arc::new(Self { state: Mutex::new(state), lines, tabs: watch::Sender::new(0) })
+        Arc::new(Self { state: Mutex::new(state), lines, tabs })
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -217,6 +246,11 @@ impl Hub {
         self.tell(state, &text);
     }
 
+    /// Returns whether a client connects to this server.
+    pub(super) fn owns(&self, client: Option<u64>) -> bool {
+        client.is_some_and(|client| self.state().wire.knows(client))
+    }
+
     pub(super) fn observed(&self, observed: &Observed<'_>) {
         let state = &mut *self.state();
         if let Some(row) = state.wire.add(observed) {
@@ -247,6 +281,21 @@ impl Hub {
         (exchange.id, exchange.at) = (state.number(), now());
         let text = text_of(&Increment::Exchange { exchange: &exchange });
         push(&mut state.exchanges, exchange, MAX_EXCHANGES);
+        self.tell(state, &text);
+    }
+
+    /// The step of a rung.
+    pub(super) fn rung(&self, id: u64) -> Option<AuthRepeat> {
+        let state = self.state();
+        state.exchanges.iter().find(|rung| rung.id == id).map(|rung| rung.repeat.clone())
+    }
+
+    /// Replaces a rung that was repeated.
+    pub(super) fn repeated(&self, id: u64, exchange: Exchange) {
+        let state = &mut *self.state();
+        let Some(rung) = state.exchanges.iter_mut().find(|rung| rung.id == id) else { return };
+        *rung = Exchange { id, at: now(), ..exchange };
+        let text = text_of(&Increment::Exchange { exchange: rung });
         self.tell(state, &text);
     }
 

@@ -96,6 +96,15 @@ impl Inspector {
         })
     }
 
+    /// Repeats a step of the login with what the steps before it have given.
+    pub(super) async fn repeat(&self, rung_id: u64) -> Result<(), Failure> {
+        let gone = || Failure::usage("This step is no longer kept").hint("log in again");
+        let repeated = self.hub.rung(rung_id).ok_or_else(gone)?.send().await;
+        let step = repeated.map_err(|error| Failure::new(Exit::Login, "unauthorized", error.0))?;
+        self.hub.repeated(rung_id, rung(step));
+        Ok(())
+    }
+
     /// The eras whose connections are open, or are being opened.
     pub(super) fn used(&self) -> Vec<Era> {
         let state = self.hub.state();
@@ -371,6 +380,6 @@ fn rung(step: AuthExchange) -> Exchange {
     // A login begins with this refusal.
     let is_challenge = step.status == Some(401) && step.clause == CHALLENGE;
     let pass = is_challenge || (!has_error && step.status.is_none_or(|status| status < 400));
-    let AuthExchange { method, url, status, members, clause, .. } = step;
-    Exchange { id: 0, at: now(), method, url, status, members, clause, pass }
+    let AuthExchange { method, url, status, members, clause, repeat, .. } = step;
+    Exchange { id: 0, at: now(), method, url, status, members, clause, repeat, pass }
 }

@@ -35,7 +35,7 @@ impl Inspector {
             (of(list), kept.items.clone(), kept.is_reordered)
         });
         for (list, items, is_reordered) in kept {
-            if let Some(items) = items.and_then(|items| items.parse().ok()) {
+            if let Some((list, items)) = list.zip(items.and_then(|items| items.parse().ok())) {
                 offers.lists.push(Offered { list, items, is_reordered });
             }
         }
@@ -43,11 +43,13 @@ impl Inspector {
     }
 }
 
-fn of(list: ListName) -> List {
-    match list {
+fn of(list: ListName) -> Option<List> {
+    Some(match list {
         ListName::Tools => List::Tools,
         ListName::Resources => List::Resources,
         ListName::ResourceTemplates => List::ResourceTemplates,
         ListName::Prompts => List::Prompts,
-    }
+        // No host reads them yet.
+        ListName::Skills => return None,
+    })
 }

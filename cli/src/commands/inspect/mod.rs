@@ -14,29 +14,20 @@ mod page;
 mod port;
 mod repeat;
 mod rounds;
+mod servers;
 mod skills;
 mod state;
 mod wire;
 
-use crate::{
-    code, completion,
-    exit::Exit,
-    failure::Failure,
-    flags::ConnectionFlags,
-    output::Output,
-    person,
-    target::{self, Server},
-};
+use crate::{completion, exit::Exit, failure::Failure, flags::ConnectionFlags, output::Output, person};
 use apps::Apps;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use clap::{Args, builder::FalseyValueParser};
 use clap_complete::ArgValueCompleter;
-use hub::Hub;
 use inspector::Inspector;
-use state::{CodeForm, Era, Target};
-use std::{io, sync::Arc, time::Duration};
+use std::{io, path::PathBuf, sync::Arc, time::Duration};
 use tokio::task::JoinHandle;
-use trunkline::{auth::UrlOpener, wire_log};
+use trunkline::auth::UrlOpener;
 
 /// How long the tabs may take to show that the program has ended.
 const GOODBYE: Duration = Duration::from_millis(100);
@@ -48,17 +39,21 @@ const GOODBYE: Duration = Duration::from_millis(100);
 /// only the printed URL opens it.
 #[derive(Args)]
 #[command(
-    override_usage = "trunkline inspect [OPTIONS] [SERVER] [-- COMMAND...]",
+    override_usage = "trunkline inspect [OPTIONS] [SERVER]... [-- COMMAND...]",
     after_help = "\
 Examples:
   trunkline inspect -- npx -y @modelcontextprotocol/server-everything
   trunkline inspect https://mcp.example.com/mcp
+  trunkline inspect --config mcp.json
   trunkline inspect --once weather | jq .connections[].revision"
 )]
 pub(crate) struct Inspect {
-    /// The server, unless a command follows `--`.
+    /// The servers, unless a command follows `--`; of several, the page has a menu.
     #[arg(value_name = "SERVER", add = ArgValueCompleter::new(completion::servers))]
     words: Vec<String>,
+    /// Add all servers of a configuration file, such as mcp.json.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// The port of the page; by default, a free one.
     #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
     port: u16,
@@ -87,34 +82,30 @@ impl Inspect {
     }
 
     pub(crate) async fn run(mut self, output: &Output) -> Result<Exit, Failure> {
-        let (words, command) = (std::mem::take(&mut self.words), std::mem::take(&mut self.command));
-        let (server, words) = target::find(words, command, &self.connection)?;
-        if let Some(word) = words.first() {
-            return Err(Failure::usage(format!("{word:?} is one word too many: a page is about one server")));
-        }
+        let servers = self.servers()?;
         let (once, no_open, open) = (self.once, self.no_open, self.open);
         let listening = if once { None } else { Some((port::listen(self.port).await?, port::listen(0).await?)) };
         let again = repeat::of_this_program();
-        let target = Target { label: server.label.clone(), transport: server.transport, command: again.clone() };
-        let hub = Hub::new(target, code_forms(&server), self.linger);
-        let observing = Arc::clone(&hub);
-        wire_log::observe(move |observed: wire_log::Observed<'_>| observing.observed(&observed))
-            .map_err(|error| Failure::usage(error.to_string()))?;
         let apps = listening.as_ref().map(|(_, (_, port))| Arc::new(Apps::new(*port)));
-        let inspector = Inspector::new(hub, server, self.connection, apps);
-        let eras = inspector.eras()?;
-        let Some(((listener, port), (apps_listener, apps_port))) = listening else {
-            return once::run(&inspector, &eras, output).await;
+        let inspectors = servers::inspectors(servers, &self, &again, apps.as_ref())?;
+        let (Some(((listener, port), (apps_listener, apps_port))), Some(apps)) = (listening, apps) else {
+            let [(_, inspector)] = &inspectors[..] else {
+                return Err(Failure::usage("--once is about one server").hint("run it for each of them"));
+            };
+            return once::run(inspector, &inspector.eras()?, output).await;
         };
-        for era in &eras {
-            drop(inspector.open(*era));
+        for (_, inspector) in &inspectors {
+            for era in inspector.eras()? {
+                drop(inspector.open(era));
+            }
         }
         let token = token()?;
         let url = format!("http://127.0.0.1:{port}/#t={token}");
-        let site = Arc::new(http::Site { inspector: Arc::clone(&inspector), token });
+        let site = Arc::new(http::Site { inspectors: inspectors.clone(), token });
         let serving = tokio::spawn(http::serve(listener, site));
-        let serving_apps = tokio::spawn(http::serve(apps_listener, Arc::clone(&inspector.apps)));
-        let lingering = tokio::spawn(linger(Arc::clone(&inspector), self.linger));
+        let serving_apps = tokio::spawn(http::serve(apps_listener, apps));
+        let linger = |(_, inspector): &(_, Arc<Inspector>)| tokio::spawn(linger(Arc::clone(inspector), self.linger));
+        let lingering: Vec<_> = inspectors.iter().map(linger).collect();
         // From here on, Ctrl-C ends the program in its own way.
         let interrupt = tokio::spawn(tokio::signal::ctrl_c());
         tokio::task::yield_now().await;
@@ -125,14 +116,13 @@ impl Inspect {
         }
         let opens = open || (!no_open && forward.is_none() && person::is_present());
         shown(opens.then_some(url), interrupt, output).await?;
-        let command = repeat::of_last_call(&inspector).unwrap_or(again);
-        inspector.hub.end(&command);
+        let command = inspectors.iter().find_map(|(_, inspector)| repeat::of_last_call(inspector)).unwrap_or(again);
+        inspectors.iter().for_each(|(_, inspector)| inspector.hub.end(&command));
         tokio::time::sleep(GOODBYE).await;
         serving.abort();
         serving_apps.abort();
-        lingering.abort();
-        let ended = Failure::unreachable("The program has ended");
-        tokio::join!(inspector.close(Era::Legacy, &ended), inspector.close(Era::Modern, &ended));
+        lingering.iter().for_each(JoinHandle::abort);
+        servers::close(inspectors).await;
         output.line(&command);
         Ok(Exit::Done)
     }
@@ -162,13 +152,6 @@ fn token() -> Result<String, Failure> {
     getrandom::fill(&mut random)
         .map_err(|error| Failure::unreachable(format!("the system has no randomness: {error}")))?;
     Ok(URL_SAFE_NO_PAD.encode(random))
-}
-
-/// The forms in which the page shows a call as code.
-fn code_forms(server: &Server) -> Vec<CodeForm> {
-    let is_possible = |form: &&code::Form| **form != code::Form::Curl || server.transport == "http";
-    let named = |form: &code::Form| CodeForm { form: form.name(), label: form.label() };
-    code::Form::all().iter().filter(is_possible).map(named).collect()
 }
 
 /// Closes the connections a while after the last tab, and opens them again for the next one.

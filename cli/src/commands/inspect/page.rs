@@ -4,8 +4,8 @@ use bytes::Bytes;
 use flate2::read::GzDecoder;
 use std::io::Read;
 
-/// The files of the build by their paths, compressed with gzip. None in a checkout where the page
-/// was not built.
+/// The files of the build by their paths, each compressed with brotli (`.br`) and with gzip (`.gz`).
+/// None in a checkout where the page was not built.
 static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
 
 /// In the place of the page, where it was not built.
@@ -14,48 +14,40 @@ const NOT_BUILT: &str = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"ut
     <p>In a checkout, <code>cargo xtask build</code> builds the page and then this program.</p>\n\
     <p><code>trunkline inspect --once</code> prints what the page would show.</p>\n</html>\n";
 
-/// A file.
+/// A file, in the form that a client reads.
 pub(super) struct File {
     pub(super) kind: &'static str,
     /// Its name has a hash of its content.
     pub(super) is_for_ever: bool,
-    pub(super) content: Content,
+    pub(super) coding: Option<&'static str>,
+    pub(super) content: Bytes,
 }
 
-pub(super) enum Content {
-    Packed(&'static [u8]),
-    Plain(&'static str),
-}
-
-impl Content {
-    /// The bytes, and whether they are compressed.
-    pub(super) fn for_client(&self, accepts_gzip: bool) -> (Bytes, bool) {
-        match self {
-            Self::Plain(text) => (Bytes::from_static(text.as_bytes()), false),
-            Self::Packed(packed) if accepts_gzip => (Bytes::from_static(packed), true),
-            Self::Packed(packed) => {
-                let mut plain = Vec::new();
-                // The build has compressed it.
-                let _ = GzDecoder::new(*packed).read_to_end(&mut plain);
-                (plain.into(), false)
-            }
-        }
-    }
-}
-
-/// The file of a path.
-pub(super) fn file(path: &str) -> Option<File> {
+/// The file of a path. `accepts` says whether the client reads a content coding.
+pub(super) fn file(path: &str, accepts: impl Fn(&str) -> bool) -> Option<File> {
     let name = match path.strip_prefix('/')? {
         "" => "index.html",
         name => name,
     };
-    let built = FILES.iter().find(|(built, _)| *built == name);
-    let content = match built {
-        Some((_, packed)) => Content::Packed(packed),
-        None if FILES.is_empty() && name == "index.html" => Content::Plain(NOT_BUILT),
-        None => return None,
+    let built = |end: &str| {
+        let built = FILES.iter().find(|(built, _)| built.strip_suffix(end) == Some(name));
+        built.map(|(_, packed)| *packed)
     };
-    Some(File { kind: kind(name), is_for_ever: name.starts_with("assets/"), content })
+    let mut coded = [("br", ".br"), ("gzip", ".gz")].into_iter().filter(|(coding, _)| accepts(coding));
+    let coded = coded.find_map(|(coding, end)| Some((Some(coding), Bytes::from_static(built(end)?))));
+    let (coding, content) = coded.or_else(|| Some((None, plain(name, built(".gz"))?)))?;
+    Some(File { kind: kind(name), is_for_ever: name.starts_with("assets/"), coding, content })
+}
+
+fn plain(name: &str, packed: Option<&[u8]>) -> Option<Bytes> {
+    let Some(packed) = packed else {
+        let is_page = FILES.is_empty() && name == "index.html";
+        return is_page.then(|| Bytes::from_static(NOT_BUILT.as_bytes()));
+    };
+    let mut plain = Vec::new();
+    // The build has compressed it.
+    let _ = GzDecoder::new(packed).read_to_end(&mut plain);
+    Some(plain.into())
 }
 
 fn kind(name: &str) -> &'static str {

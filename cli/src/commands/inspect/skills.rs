@@ -6,15 +6,22 @@ use super::{
     state::{Era, ListName},
 };
 use crate::failure::Failure;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 use trunkline::protocol::model::SkillEntry;
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "OneSkillFile"))]
 pub(super) struct Wanted {
     era: Era,
     skill: String,
     file: String,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "SkillFile"))]
+pub(super) struct File {
+    bytes: usize,
+    text: Option<String>,
 }
 
 /// Reads a file of a listed skill.
@@ -31,5 +38,5 @@ pub(super) async fn file(inspector: &Inspector, Wanted { era, skill, file }: Wan
         false => client.read_skill_file(&entry, &file).await,
     };
     let bytes = bytes.map_err(|error| connection.failure(error, &format!("reading {file}")))?;
-    written(&json!({"bytes": bytes.len(), "text": String::from_utf8(bytes).ok()}))
+    written(&File { bytes: bytes.len(), text: String::from_utf8(bytes).ok() })
 }

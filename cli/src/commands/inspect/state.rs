@@ -1,11 +1,12 @@
-//! The state of a page, in the form in which the page gets it: `web/src/protocol.ts` has the same
-//! types.
+//! The state of a page, in the form in which the page gets it. The tests write these types to
+//! `web/src/generated/protocol.ts` (`commands/protocol.rs`).
 
 use crate::failure::Problem;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::SystemTime;
 use trunkline::{
+    auth::AuthRepeat,
     client::ServerDescription,
     protocol::{
         self, RawJson, extension, method,
@@ -18,6 +19,7 @@ pub(super) const MAX_PART: usize = 100_000;
 
 /// The revisions with a session, or those without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Era {
     Legacy,
@@ -41,6 +43,7 @@ impl Era {
 
 /// A list of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "camelCase")]
 pub(super) enum ListName {
     Tools,
@@ -84,31 +87,46 @@ impl ListName {
 
 /// The connection of one era.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Connection {
     pub(super) era: Era,
     pub(super) state: ConnectionState,
+    /// The other members are those of the last opening; absent before the first.
     pub(super) revision: Option<&'static str>,
+    /// `Implementation`: name, version, title, …
+    #[cfg_attr(test, ts(type = "JsonObject | null"))]
     pub(super) server_info: Option<RawJson>,
+    #[cfg_attr(test, ts(type = "JsonObject | null"))]
     pub(super) capabilities: Option<RawJson>,
+    /// At most 100 KB; `instructionsBytes` is the whole size.
     pub(super) instructions: Option<String>,
     pub(super) instructions_bytes: usize,
+    /// The process of the server, if the program started it.
     pub(super) pid: Option<u32>,
     pub(super) opened_at: Option<f64>,
+    /// How long opening took, in milliseconds.
     pub(super) took_ms: Option<f64>,
+    /// How often it was opened: 2 or more means that the server was restarted or reconnected.
     pub(super) openings: u32,
+    /// The reason for `unsupported`, `failed`, `closed`.
     pub(super) problem: Option<Problem>,
     pub(super) lists: Lists,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "lowercase")]
 pub(super) enum ConnectionState {
+    /// Not tried yet, or excluded by the flags.
     Idle,
     Connecting,
     Open,
+    /// The server does not speak this era; `problem` says how it refused.
     Unsupported,
+    /// Could not be opened.
     Failed,
+    /// Was open, and has ended; everything that was learned stays.
     Closed,
 }
 
@@ -143,6 +161,7 @@ impl Connection {
 }
 
 #[derive(Debug, Clone, Default, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Lists {
     tools: ListState,
@@ -165,19 +184,24 @@ impl Lists {
 }
 
 #[derive(Debug, Clone, Default, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ListState {
     pub(super) state: ListProgress,
     pub(super) count: usize,
+    /// Grows with each change; fetch the items again with `list`.
     pub(super) version: u64,
+    /// 2026-07-28: how long the list may be cached.
     pub(super) ttl_ms: Option<u64>,
     pub(super) cache_scope: Option<String>,
     pub(super) problem: Option<Problem>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "lowercase")]
 pub(super) enum ListProgress {
+    /// The server does not declare the capability.
     #[default]
     Absent,
     Loading,
@@ -187,22 +211,30 @@ pub(super) enum ListProgress {
 
 /// A request of the page.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct Call {
     pub(super) id: u64,
     pub(super) era: Era,
     pub(super) method: String,
+    /// The name of the tool or prompt, the URI of the resource.
     pub(super) about: Option<String>,
+    /// The parameters; at most 100 KB, otherwise `null`.
+    #[cfg_attr(test, ts(type = "Json"))]
     pub(super) params: Option<RawJson>,
     pub(super) at: f64,
     pub(super) state: CallState,
     pub(super) progress: Option<Progress>,
+    /// The whole result of the protocol, unchanged, if `done`. A tool's own error is in it (`isError`).
     pub(super) result: Option<Content>,
     pub(super) problem: Option<Problem>,
+    /// How long it took, if it has ended.
     pub(super) ms: Option<f64>,
+    /// The task that the server made of the call.
     pub(super) task: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "lowercase")]
 pub(super) enum CallState {
     Running,
@@ -212,20 +244,28 @@ pub(super) enum CallState {
 }
 
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct Progress {
     pub(super) progress: f64,
     pub(super) total: Option<f64>,
+    /// At most 1 KB.
     pub(super) message: Option<String>,
     pub(super) at: f64,
 }
 
 /// JSON of any size.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct Content {
+    /// The size of the JSON text.
     bytes: usize,
+    /// The value, if it has at most 100 KB.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional, type = "Json"))]
     pub(super) json: Option<RawJson>,
+    /// Otherwise the first 100 KB of the JSON text; `body` with the number of the call has all.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
     part: Option<String>,
 }
 
@@ -239,68 +279,104 @@ impl Content {
     }
 }
 
-/// A question of the server.
+/// A question of the server: it belongs into the call that it is part of.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct Round {
     pub(super) id: u64,
     pub(super) era: Era,
+    /// The call that it belongs to; `null` if that cannot be known, or if there is none.
     pub(super) call: Option<u64>,
     pub(super) at: f64,
     pub(super) kind: RoundKind,
+    /// The text for the person.
     pub(super) message: String,
+    #[cfg_attr(test, ts(type = "JsonObject"))]
     pub(super) params: RawJson,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "lowercase")]
 pub(super) enum RoundKind {
+    /// Fill in `params.requestedSchema`.
     Form,
+    /// Open `params.url`, after asking.
     Url,
+    /// `params` are those of `sampling/createMessage`.
     Sampling,
+    /// Log in at `params.url`, entering `params.userCode` if it is there. Answered by itself.
     Login,
 }
 
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct LogMessage {
     pub(super) at: f64,
     pub(super) era: Era,
     pub(super) level: &'static str,
     pub(super) logger: Option<String>,
+    /// At most 10 KB of text, or of JSON text if the server sent no string.
     pub(super) text: String,
 }
 
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ResourceSubscription {
     pub(super) era: Era,
     pub(super) uri: String,
+    /// How many updates have arrived.
     pub(super) updates: u64,
     pub(super) updated_at: Option<f64>,
 }
 
 /// One rung of the login ladder.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct Exchange {
     pub(super) id: u64,
     pub(super) at: f64,
     pub(super) method: String,
+    /// Without its query.
     pub(super) url: String,
+    /// `null`: the person's browser made the request.
     pub(super) status: Option<u16>,
+    /// The members that matter, such as `issuer = https://login.example.com`.
     pub(super) members: Vec<String>,
+    /// The text that it must follow, such as `RFC 8414 section 3.2`.
     pub(super) clause: &'static str,
+    #[serde(skip)]
+    pub(super) repeat: AuthRepeat,
+    /// The response is as the text demands: a status below 400, and no `error`. The first 401 of the
+    /// server passes.
     pub(super) pass: bool,
 }
 
 /// The server, as the person named it.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct Target {
+    /// As the person named it.
     pub(super) label: String,
+    #[cfg_attr(test, ts(type = "\"stdio\" | \"http\""))]
     pub(super) transport: &'static str,
+    /// The command line that opens this page again.
     pub(super) command: String,
+}
+
+/// A server of the page: one of several has a menu in the header.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub(super) struct ServerChoice {
+    /// Its name in links (`#/@ID/tools`) and in requests (`?server=ID`).
+    pub(super) id: String,
+    pub(super) label: String,
 }
 
 /// A form of a call as code.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct CodeForm {
     pub(super) form: String,
     pub(super) label: &'static str,
@@ -308,29 +384,49 @@ pub(super) struct CodeForm {
 
 /// A message, or an HTTP exchange.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "WireRow"))]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Row {
     pub(super) id: u64,
     pub(super) at: f64,
+    /// `null`: of no connection, such as an exchange with an authorization server.
     pub(super) era: Option<Era>,
+    /// `fromApp` and `toApp`: between an app and the page, its host.
+    #[cfg_attr(test, ts(type = "\"sent\" | \"received\" | \"fromApp\" | \"toApp\""))]
     pub(super) direction: &'static str,
+    /// `http`: an exchange; its messages are rows of their own.
+    #[cfg_attr(test, ts(type = "\"request\" | \"result\" | \"error\" | \"notification\" | \"http\""))]
     pub(super) kind: &'static str,
+    /// The method of the message, or of the request that a response belongs to; for `http`, the HTTP
+    /// method.
     pub(super) method: Option<String>,
+    /// The JSON-RPC id.
+    #[cfg_attr(test, ts(type = "string | number | null"))]
     pub(super) rpc_id: Option<RawJson>,
+    /// The first 240 bytes of the parameters, the result or the error, without `_meta`.
+    pub(super) preview: String,
+    /// The name of the tool, the URI of the resource, the URL of an exchange.
     pub(super) about: Option<String>,
+    /// The row of the request that this response answers, if it is kept.
     pub(super) answers: Option<u64>,
+    /// Milliseconds since that request, or the time to the head of an HTTP response.
     pub(super) ms: Option<f64>,
+    /// The size of the whole message.
     pub(super) bytes: usize,
+    /// The first 2 KB of the message. For `http`: a line such as `POST http://… 200`.
     pub(super) text: String,
+    /// `text` is not the whole message: `body` has it.
     pub(super) cut: bool,
     pub(super) http: Option<HttpPart>,
 }
 
 /// The part of a row that only HTTP exchanges have.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "camelCase")]
 pub(super) struct HttpPart {
     pub(super) status: Option<u16>,
+    /// Secrets are removed.
     pub(super) request_headers: Vec<(String, String)>,
     pub(super) response_headers: Vec<(String, String)>,
     pub(super) error: Option<String>,
@@ -338,8 +434,10 @@ pub(super) struct HttpPart {
 
 /// A change after a snapshot.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(tag = "event", rename_all = "camelCase")]
 pub(super) enum Increment<'a> {
+    /// The whole state of one era; lists too.
     Connection {
         connection: &'a Connection,
     },
@@ -351,6 +449,7 @@ pub(super) enum Increment<'a> {
     Wire {
         row: &'a Row,
     },
+    /// A call has begun, has become a task, or has ended: replaces the one of this id.
     Call {
         call: &'a Call,
     },
@@ -361,9 +460,11 @@ pub(super) enum Increment<'a> {
     Round {
         round: &'a Round,
     },
-    /// Answered, or withdrawn.
+    /// A question is no longer open: answered in any tab, or withdrawn by the server or by the end
+    /// of its call.
     RoundEnded {
         round: u64,
+        #[cfg_attr(test, ts(type = "\"answer\" | \"withdrawal\""))]
         by: &'static str,
     },
     Log {
@@ -374,12 +475,15 @@ pub(super) enum Increment<'a> {
         open: bool,
     },
     Roots {
+        #[cfg_attr(test, ts(type = "Root[]"))]
         roots: &'a [Root],
     },
     Exchange {
         exchange: &'a Exchange,
     },
+    /// A new login begins: the ladder is empty.
     Ladder,
+    /// The program ends; nothing follows.
     End {
         command: &'a str,
     },

@@ -3,13 +3,17 @@
 use super::state::{Era, HttpPart, Row, beginning, now};
 use bytes::Bytes;
 use serde::Serialize;
-use serde_json::value::RawValue;
-use std::collections::{HashMap, VecDeque};
+use serde_json::{Map, Value, json, value::RawValue};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, VecDeque},
+    time::{Duration, SystemTime},
+};
 use trunkline::{
     Revision,
     protocol::{
         RawJson, RequestId,
-        envelope::{Frame, FrameBounds, Message},
+        envelope::{Frame, FrameBounds, Message, NoResult},
         method::{MessageKind, Method, Sender},
     },
     wire_log::{Direction, HttpExchange, MessageInfo, Observed, Side},
@@ -23,6 +27,8 @@ const MAX_BYTES: usize = 64 << 20;
 const MAX_TEXT: usize = 2_048;
 /// The size of the headers of a request or response in a row.
 const MAX_HEADERS: usize = 8_192;
+/// The part of its parameters or result that a list shows.
+const MAX_PREVIEW: usize = 240;
 /// Maximum length of a name or URI in a row.
 const MAX_NAME: usize = 500;
 /// Rows of a snapshot, and of one fetch of older ones.
@@ -84,13 +90,18 @@ struct Read {
     kind: &'static str,
     method: Option<String>,
     id: Option<RequestId>,
-    params: Option<RawJson>,
+    /// The parameters, the result or the error.
+    content: Option<RawJson>,
 }
 
 impl Wire {
     /// Names the era of a client.
     pub(super) fn belongs(&mut self, client: u64, era: Era) {
         self.eras.insert(client, era);
+    }
+
+    pub(super) fn knows(&self, client: u64) -> bool {
+        self.eras.contains_key(&client)
     }
 
     /// Adds what the library has observed. `None` for what is no exchange of a client.
@@ -162,6 +173,12 @@ impl Wire {
             // The library does not name the method of its own responses.
             method: read.method.as_ref().or(of_request).map(|method| short(method)),
             rpc_id: read.id.map(|id| id.to_raw()).filter(|id| id.as_bytes().len() <= MAX_NAME),
+            preview: match &read.content {
+                Some(content) => preview(content),
+                // It may be no message at all.
+                None if read.kind == "error" => beginning(&text, MAX_PREVIEW).to_owned(),
+                None => String::new(),
+            },
             about,
             answers: answered.as_ref().map(|sent| sent.row),
             ms: answered.as_ref().map(|sent| at - sent.at),
@@ -188,6 +205,7 @@ impl Wire {
             kind: "http",
             method: Some(short(exchange.method)),
             rpc_id: None,
+            preview: beginning(&text, MAX_PREVIEW).to_owned(),
             about: Some(short(exchange.url)),
             answers: None,
             ms: Some(exchange.duration.as_secs_f64() * 1000.0),
@@ -221,6 +239,15 @@ impl Wire {
         Some(self.rows[index].whole.clone())
     }
 
+    /// The HTTP exchanges, as a HAR file. Their messages are rows of their own, so that it has no
+    /// bodies.
+    pub(super) fn har(&self) -> String {
+        fn exchange(kept: &Kept) -> Option<(&Row, &HttpPart, &str)> {
+            Some((&kept.row, kept.row.http.as_ref()?, str::from_utf8(&kept.whole).ok()?))
+        }
+        format!("{:#}", har(self.rows.iter().filter_map(exchange)))
+    }
+
     /// All rows with their whole messages, as lines of JSON.
     pub(super) fn lines(&self) -> String {
         #[derive(Serialize)]
@@ -250,6 +277,46 @@ fn seen<'a>(info: &MessageInfo<'a>, text: &[u8], eras: &HashMap<u64, Era>) -> Se
     }
 }
 
+/// The HTTP exchanges, with their headers, in the format of browsers' tools (HAR 1.2).
+fn har<'a>(exchanges: impl Iterator<Item = (&'a Row, &'a HttpPart, &'a str)>) -> Value {
+    let headers = |headers: &[(String, String)]| -> Vec<Value> {
+        headers.iter().map(|(name, value)| json!({"name": name, "value": value})).collect()
+    };
+    let value_of = |headers: &[(String, String)], wanted: &str| {
+        let found = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
+        found.map(|(_, value)| value.clone()).unwrap_or_default()
+    };
+    let entry = |(row, http, line): (&Row, &HttpPart, &str)| {
+        let (method, rest) = line.split_once(' ').unwrap_or_default();
+        let url = rest.split(' ').next().unwrap_or_default();
+        let query = url.split_once('?').map(|(_, query)| query.split('&')).into_iter().flatten();
+        let query = query.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+        let ms = row.ms.unwrap_or_default();
+        let began = Duration::from_secs_f64((row.at - ms).max(0.0) / 1000.0);
+        json!({
+            "startedDateTime": humantime::format_rfc3339_millis(SystemTime::UNIX_EPOCH + began).to_string(),
+            "time": ms,
+            "request": {
+                "method": method, "url": url, "httpVersion": "HTTP/1.1", "cookies": [],
+                "headers": headers(&http.request_headers),
+                "queryString": query.map(|(name, value)| json!({"name": name, "value": value})).collect::<Vec<_>>(),
+                "headersSize": -1, "bodySize": -1,
+            },
+            "response": {
+                "status": http.status.unwrap_or_default(), "statusText": http.error.as_deref().unwrap_or_default(),
+                "httpVersion": "HTTP/1.1", "cookies": [], "headers": headers(&http.response_headers),
+                "content": {"size": -1, "mimeType": value_of(&http.response_headers, "content-type")},
+                "redirectURL": value_of(&http.response_headers, "location"), "headersSize": -1, "bodySize": -1,
+            },
+            "cache": {},
+            // Observed until the head of the response.
+            "timings": {"send": 0, "wait": ms, "receive": 0},
+        })
+    };
+    let creator = json!({"name": "trunkline inspect", "version": env!("CARGO_PKG_VERSION")});
+    json!({"log": {"version": "1.2", "creator": creator, "entries": exchanges.map(entry).collect::<Vec<_>>()}})
+}
+
 /// Reads a message; `method` is that of its request, for a response.
 fn read(text: &Bytes, method: Option<&str>) -> Read {
     let of_request = || method.filter(|method| !method.is_empty()).map(str::to_owned);
@@ -259,21 +326,25 @@ fn read(text: &Bytes, method: Option<&str>) -> Read {
             kind: "request",
             method: Some(request.method.clone().into_owned()),
             id: Some(request.id.clone()),
-            params: request.params.clone(),
+            content: request.params.clone(),
         },
         Some(Ok(Message::Notification(notification))) => Read {
             kind: "notification",
             method: Some(notification.method.clone().into_owned()),
             id: None,
-            params: notification.params.clone(),
+            content: notification.params.clone(),
         },
         Some(Ok(Message::Response(response))) => Read {
             kind: if response.outcome.is_ok() { "result" } else { "error" },
             method: of_request(),
             id: response.id.clone(),
-            params: None,
+            content: match &response.outcome {
+                Ok(result) => Some(result.clone()),
+                Err(NoResult::Error(error)) => RawJson::from_value(error).ok(),
+                Err(NoResult::InvalidResponse(_)) => None,
+            },
         },
-        Some(Err(malformed)) => Read { kind: "error", method: of_request(), id: malformed.id.clone(), params: None },
+        Some(Err(malformed)) => Read { kind: "error", method: of_request(), id: malformed.id.clone(), content: None },
         None => Read { kind: "error", ..Read::default() },
     }
 }
@@ -284,9 +355,21 @@ fn about(read: &Read, is_of_client: bool, revision: Option<Revision>) -> Option<
         (if is_of_client { Sender::Client } else { Sender::Server }, revision.unwrap_or(Revision::LATEST_LEGACY));
     let row = Method::find(read.method.as_deref()?, MessageKind::Request, sender, revision)?;
     let parameter = row.target?.parameter();
-    let params: HashMap<String, &RawValue> = read.params.as_ref()?.parse().ok()?;
+    let params: HashMap<String, &RawValue> = read.content.as_ref()?.parse().ok()?;
     let name: String = serde_json::from_str(params.get(parameter)?.get()).ok()?;
     Some(short(&name))
+}
+
+/// The beginning of the content of a message, without `_meta`, which is equal in many.
+fn preview(content: &RawJson) -> String {
+    let mut shown = Cow::Borrowed(content.as_str());
+    if shown.len() <= MAX_TEXT
+        && let Ok(mut members) = content.parse::<Map<String, Value>>()
+        && members.shift_remove("_meta").is_some()
+    {
+        shown = Value::Object(members).to_string().into();
+    }
+    beginning(&shown, MAX_PREVIEW).to_owned()
 }
 
 /// The first headers, each cut short.
@@ -316,6 +399,57 @@ mod tests {
     };
 
     #[test]
+    fn exchanges_are_exported_as_har() {
+        let mut wire = Wire::default();
+        let http = HttpPart {
+            status: Some(302),
+            request_headers: vec![("authorization".to_owned(), "[redacted]".to_owned())],
+            response_headers: vec![("Location".to_owned(), "/x".to_owned())],
+            error: None,
+        };
+        wire.keep(Kept { row: row(1, Some(http)), whole: "POST http://127.0.0.1:1/mcp?a=b&c 302".into() });
+        wire.keep(Kept { row: row(2, None), whole: "{}".into() });
+        let har: Value = serde_json::from_str(&wire.har()).unwrap();
+        let entry = &har["log"]["entries"][0];
+        assert_eq!(har["log"]["entries"].as_array().map(Vec::len), Some(1));
+        assert_eq!(entry["startedDateTime"], "1970-01-01T00:00:00.995Z");
+        assert_eq!((&entry["time"], &entry["timings"]["wait"]), (&json!(5.0), &json!(5.0)));
+        assert_eq!(entry["request"]["url"], "http://127.0.0.1:1/mcp?a=b&c");
+        assert_eq!(entry["request"]["queryString"], json!([{"name": "a", "value": "b"}, {"name": "c", "value": ""}]));
+        assert_eq!(entry["request"]["headers"], json!([{"name": "authorization", "value": "[redacted]"}]));
+        assert_eq!((&entry["response"]["status"], &entry["response"]["redirectURL"]), (&json!(302), &json!("/x")));
+        assert_eq!(wire.lines().lines().count(), 2);
+    }
+
+    #[test]
+    fn a_preview_begins_with_what_differs() {
+        let of = |text: &str| preview(&RawJson::from_text(Bytes::copy_from_slice(text.as_bytes())).unwrap());
+        assert_eq!(of(r#"{"_meta":{"a":1},"b":2,"c":[3]}"#), r#"{"b":2,"c":[3]}"#);
+        assert_eq!(of("[1]"), "[1]");
+        assert_eq!(of(&format!("{:?}", "a".repeat(MAX_TEXT))).len(), MAX_PREVIEW);
+    }
+
+    fn row(id: u64, http: Option<HttpPart>) -> Row {
+        Row {
+            id,
+            at: 1000.0,
+            era: None,
+            direction: "sent",
+            kind: "request",
+            method: None,
+            rpc_id: None,
+            preview: String::new(),
+            about: None,
+            answers: None,
+            ms: Some(5.0),
+            bytes: 1,
+            text: String::new(),
+            cut: false,
+            http,
+        }
+    }
+
+    #[test]
     fn headers_are_bounded() {
         let header = |length: usize| ("name".to_owned(), "v".repeat(length));
         assert_eq!(first(&[header(1), header(2)]), [header(1), header(2)]);
@@ -327,22 +461,7 @@ mod tests {
     fn old_rows_are_dropped_by_number() {
         let mut wire = Wire::default();
         for number in 0..MAX_ROWS + 5 {
-            let row = Row {
-                id: wire.number(),
-                at: 0.0,
-                era: None,
-                direction: "sent",
-                kind: "request",
-                method: None,
-                rpc_id: None,
-                about: None,
-                answers: None,
-                ms: None,
-                bytes: 1,
-                text: String::new(),
-                cut: false,
-                http: None,
-            };
+            let row = row(wire.number(), None);
             wire.keep(Kept { row, whole: number.to_string().into() });
         }
         assert_eq!(wire.rows.len(), MAX_ROWS);
@@ -359,6 +478,7 @@ mod tests {
         let request = read(&text, None);
         assert_eq!((request.kind, request.method.as_deref()), ("request", Some(method::PROMPTS_GET)));
         assert_eq!(about(&request, true, Some(Revision::LATEST)).as_deref(), Some("review"));
+        assert_eq!(request.content.as_ref().map(preview).as_deref(), Some(r#"{"name":"review"}"#));
         let error = read(&encode_error(Some(&RequestId::Integer(1)), &RpcError::internal()), Some(method::PING));
         assert_eq!((error.kind, error.method.as_deref()), ("error", Some(method::PING)));
         assert_eq!(read(&Bytes::from_static(b"{}"), None).kind, "error");

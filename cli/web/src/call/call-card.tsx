@@ -5,7 +5,7 @@ import { Badge, Button, IconButton, ProblemBox } from "../parts";
 import { useKey } from "../keys";
 import { go } from "../place";
 import { command } from "../program";
-import type { Call, Round } from "../protocol";
+import type { Call, Round } from "../generated/protocol";
 import { useAction, useKnown, useRevision } from "../store";
 import { brief, isObject, msOf, printable, sizeOf, timeOf } from "../words";
 import { ResultView } from "./result";

@@ -1,13 +1,13 @@
-// A call as code.
+// A call as it would be sent, and as code.
 import { Code, X } from "lucide-react";
 import { useState } from "react";
-import { Copy, IconButton, LongText, Menu, ProblemBox } from "../parts";
+import { Button, Copy, IconButton, LongText, Menu, ProblemBox } from "../parts";
 import { linkTo } from "../place";
 import { command } from "../program";
-import type { JsonObject } from "../protocol";
+import type { JsonObject } from "../generated/protocol";
 import { useAction, useEra, useKnown } from "../store";
 
-export function CodeMenu({ name, args }: { name: string; args: JsonObject | null }) {
+export function CodeMenu({ name, args, asTask }: { name: string; args: JsonObject | null; asTask: boolean }) {
   const forms = useKnown((state) => state.codeForms);
   const era = useEra();
   const { busy, problem, run } = useAction();
@@ -22,8 +22,16 @@ export function CodeMenu({ name, args }: { name: string; args: JsonObject | null
     choose: () => run(async () => copy(label, (await command("code", { era, form, name, arguments: args ?? {} })).text)),
   }));
   const link = `${location.origin}${location.pathname}${linkTo("tools", name, args ?? {})}`;
+  const preview = async (): Promise<void> =>
+    setShown({ label: "the requests", text: (await command("preview", { name, arguments: args ?? {} })).text });
   return (
     <>
+      <Button
+        disabled={busy || args === null || asTask}
+        title="The request in each era; nothing is sent"
+        onClick={() => run(preview)}
+        text="Dry run"
+      />
       <Menu
         className="button plain"
         disabled={busy || args === null}

@@ -4,7 +4,7 @@ import { useMemo, useState } from "react";
 import { Button, JsonView, LongText, ProblemBox, type Segment, Segments } from "../parts";
 import { go } from "../place";
 import { command } from "../program";
-import type { Call, Content, Json, JsonObject } from "../protocol";
+import type { Call, Content, Json, JsonObject } from "../generated/protocol";
 import { useAction, useAnswer } from "../store";
 import { brief, isObject, objectIn, objectsIn, printable, save, sizeOf, textIn } from "../words";
 

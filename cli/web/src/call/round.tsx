@@ -5,7 +5,7 @@ import { Form } from "../form/form";
 import { MOD } from "../keys";
 import { Button, Copy, JsonField, LongText, ProblemBox } from "../parts";
 import { command } from "../program";
-import type { JsonObject, Round } from "../protocol";
+import type { JsonObject, Round } from "../generated/protocol";
 import { useAction } from "../store";
 import { brief, objectIn, objectsIn, printable, textIn } from "../words";
 

@@ -1,6 +1,6 @@
 // A form for the arguments of a prompt or the variables of a template, completed by the server.
 import { useMemo, useState } from "react";
-import type { Commands, JsonObject } from "../protocol";
+import type { Commands, JsonObject } from "../generated/protocol";
 import { useAnswer, useConnection, useEra } from "../store";
 import { textIn } from "../words";
 import { Form } from "./form";

@@ -2,7 +2,7 @@
 import withTheme from "@rjsf/core/lib/withTheme.js";
 import { TranslatableString, englishStringTranslator, type Experimental_DefaultFormStateBehavior, type UiSchema } from "@rjsf/utils";
 import { Component, useId, useMemo, useRef, type ReactNode } from "react";
-import type { JsonObject } from "../protocol";
+import type { JsonObject } from "../generated/protocol";
 import { isObject } from "../words";
 import type { Completing } from "./completed";
 import { filled, forForm } from "./schema";

@@ -1,5 +1,5 @@
 // Schemas as the form shows them, and values as they are sent.
-import type { Json, JsonObject } from "../protocol";
+import type { Json, JsonObject } from "../generated/protocol";
 import { isObject } from "../words";
 
 const NESTED = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];

@@ -9,7 +9,7 @@ import { Split } from "../parts/split";
 import { JsonView, mono } from "../parts/text";
 import { go, usePlace } from "../place";
 import { command } from "../program";
-import type { AppShown, AppWish, JsonObject, OpenedApp } from "../protocol";
+import type { AppShown, AppWish, JsonObject, OpenedApp } from "../generated/protocol";
 import { useTheme } from "../shell/theme";
 import { useAction, useConnection, useEra, useKnown, useList } from "../store";
 import { brief, many, objectIn, sizeOf, textIn } from "../words";

@@ -1,6 +1,6 @@
 // What each host will see of the server.
 import { Badge } from "../parts/controls";
-import type { SeenByHost } from "../protocol";
+import type { SeenByHost } from "../generated/protocol";
 import { brief, many } from "../words";
 import { Source, useLint } from "./lint";
 

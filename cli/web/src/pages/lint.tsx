@@ -5,7 +5,7 @@ import { cell } from "../cell";
 import { Badge, Button, Empty, ProblemBox, Skeleton } from "../parts/controls";
 import { linkTo, type Page } from "../place";
 import { command } from "../program";
-import type { Effect, Finding, LintReport, LintRule, ListName } from "../protocol";
+import type { Effect, Finding, LintReport, LintRule, ListName } from "../generated/protocol";
 import { useAction, useConnection, useEra } from "../store";
 import { brief, many } from "../words";
 

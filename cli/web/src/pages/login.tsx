@@ -1,8 +1,8 @@
-import { Check, LogIn, X } from "lucide-react";
-import { Badge, Button, Empty, ProblemBox } from "../parts";
+import { Check, LogIn, RefreshCw, X } from "lucide-react";
+import { Badge, Button, Empty, IconButton, ProblemBox } from "../parts";
 import { RoundCard } from "../call/round";
 import { command } from "../program";
-import type { Exchange } from "../protocol";
+import type { Exchange } from "../generated/protocol";
 import { useAction, useEra, useKnown } from "../store";
 import { brief, timeOf } from "../words";
 
@@ -34,20 +34,22 @@ export function Login() {
       </header>
       <p className="description">Every HTTP exchange of the login, with the members that matter, and the text that the response must follow.</p>
       {problem && <ProblemBox problem={problem} />}
-      {rounds.map((round) => (
-        <RoundCard key={round.id} round={round} />
-      ))}
       {exchanges.length === 0 && <Empty title="No login has been made.">The server asked for none, or a stored one was used.</Empty>}
       <ol className="ladder">
         {exchanges.map((exchange) => (
           <Rung key={exchange.id} exchange={exchange} />
         ))}
       </ol>
+      {/* Below, so that no rung moves when it is answered. */}
+      {rounds.map((round) => (
+        <RoundCard key={round.id} round={round} />
+      ))}
     </div>
   );
 }
 
-function Rung({ exchange: { at, method, url, status, members, clause, pass } }: { exchange: Exchange }) {
+function Rung({ exchange: { id, at, method, url, status, members, clause, pass } }: { exchange: Exchange }) {
+  const { busy, problem, run } = useAction();
   return (
     <li className="rung" data-pass={pass}>
       <span className="verdict" title={pass ? "as the text demands" : "not as the text demands"}>
@@ -63,10 +65,12 @@ function Rung({ exchange: { at, method, url, status, members, clause, pass } }: 
             {brief(member, 500)}
           </p>
         ))}
+        {problem && <ProblemBox problem={problem} />}
       </div>
       <div className="clause">
         <span>{brief(clause)}</span>
         <span className="time">{timeOf(at)}</span>
+        <IconButton icon={RefreshCw} label="Repeat this exchange" disabled={busy} onClick={() => run(() => command("repeat", { exchange: id }))} />
       </div>
     </li>
   );

@@ -4,7 +4,7 @@ import { CompletedFields } from "../form/completed";
 import { Head, Split } from "../parts";
 import { valuesOf } from "../place";
 import { command } from "../program";
-import type { JsonObject } from "../protocol";
+import type { JsonObject } from "../generated/protocol";
 import { useEra, useList } from "../store";
 import { brief, objectsIn, textIn } from "../words";
 

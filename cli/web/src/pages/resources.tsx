@@ -4,7 +4,7 @@ import { Caller } from "../call/caller";
 import { CompletedFields } from "../form/completed";
 import { Badge, Button, Facts, Head, mono, ProblemBox, Split } from "../parts";
 import { command } from "../program";
-import type { JsonObject } from "../protocol";
+import type { JsonObject } from "../generated/protocol";
 import { useAction, useAnswer, useConnection, useEra, useKnown, useList } from "../store";
 import { brief, many, objectIn, sizeOf, textIn, timeOf } from "../words";
 

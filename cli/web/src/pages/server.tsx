@@ -4,7 +4,7 @@ import { Form } from "../form/form";
 import { Badge, Button, Copy, Empty, Facts, Head, LongText, mono, ProblemBox, Reconnect, Skeleton } from "../parts";
 import { linkTo, type Page } from "../place";
 import { command } from "../program";
-import type { Connection, Json, JsonObject, ListName, Target } from "../protocol";
+import type { Connection, Json, JsonObject, ListName, Target } from "../generated/protocol";
 import { useAction, useConnection, useEra, useKnown } from "../store";
 import { brief, isObject, many, msOf, objectsIn, sizeOf, textIn, timeOf } from "../words";
 import { Hosts } from "./hosts";

@@ -5,7 +5,7 @@ import { Split } from "../parts/split";
 import { LongText, mono } from "../parts/text";
 import { go, usePlace } from "../place";
 import { command } from "../program";
-import type { Json, JsonObject } from "../protocol";
+import type { Json, JsonObject } from "../generated/protocol";
 import { useAction, useConnection, useEra, useList, useRevision } from "../store";
 import { brief, many, objectIn, objectsIn, sizeOf, textIn } from "../words";
 import { useInstead } from "./instead";

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useState } from "react";
 import { Calls } from "../call/call-card";
 import { Badge, Button, Empty, Head, JsonView, ProblemBox, Split } from "../parts";
 import { command } from "../program";
-import type { Era, JsonObject } from "../protocol";
+import type { Era, JsonObject } from "../generated/protocol";
 import { useAction, useConnection, useEra, useKnown } from "../store";
 import { brief, objectIn, textIn } from "../words";
 

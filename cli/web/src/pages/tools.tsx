@@ -5,7 +5,7 @@ import { Form } from "../form/form";
 import { Badge, Head, JsonField, JsonView, Segments, Split } from "../parts";
 import { linkTo, valuesOf } from "../place";
 import { command } from "../program";
-import type { Connection, JsonObject } from "../protocol";
+import type { Connection, JsonObject } from "../generated/protocol";
 import { useAnswer, useConnection, useEra, useKnown, useList } from "../store";
 import { brief, objectIn, textIn } from "../words";
 
@@ -104,7 +104,7 @@ function Tool({ tool, query }: { tool: JsonObject; query: string }) {
             <span>as a task</span>
           </label>
         )}
-        <CodeMenu name={name} args={args} />
+        <CodeMenu name={name} args={args} asTask={asTask} />
       </Caller>
     </>
   );

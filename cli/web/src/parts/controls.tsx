@@ -2,7 +2,7 @@
 import { Check, Copy as CopyIcon, RefreshCw, type LucideIcon } from "lucide-react";
 import { useEffect, useState, type ComponentProps, type ReactNode } from "react";
 import { command } from "../program";
-import type { Connection, JsonObject, Problem } from "../protocol";
+import type { Connection, JsonObject, Problem } from "../generated/protocol";
 import type { Action } from "../store";
 import { brief, printable, textIn } from "../words";
 

@@ -1,6 +1,6 @@
 // A field for a JSON object.
 import { Suspense, lazy, useState } from "react";
-import type { JsonObject } from "../protocol";
+import type { JsonObject } from "../generated/protocol";
 import { isObject } from "../words";
 
 const Editor = lazy(() => import("./editor"));

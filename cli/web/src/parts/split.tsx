@@ -3,7 +3,7 @@ import { ArrowLeft, RefreshCw } from "lucide-react";
 import { Fragment, useDeferredValue, useRef, useState, type ReactNode } from "react";
 import { MOD, useKey } from "../keys";
 import { go, usePlace, type Page } from "../place";
-import type { JsonObject } from "../protocol";
+import type { JsonObject } from "../generated/protocol";
 import { useConnection, useEra, type Listed } from "../store";
 import { brief, many, textIn } from "../words";
 import { Empty, IconButton, ProblemBox, Skeleton } from "./controls";

@@ -1,7 +1,7 @@
 // Text and JSON of any size.
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useMemo, useRef, type ReactNode } from "react";
-import type { Json as JsonValue } from "../protocol";
+import type { Json as JsonValue } from "../generated/protocol";
 import { brief, printable } from "../words";
 
 /** Longer texts are drawn line by line, as they come into view. */

@@ -1,10 +1,10 @@
-import { ChevronDown, CircleHelp, Command, Moon, Sun } from "lucide-react";
+import { ChevronDown, ChevronsUpDown, CircleHelp, Command, Moon, Sun } from "lucide-react";
 import { MOD } from "../keys";
 import { IconButton, Menu } from "../parts";
 import { StateOf } from "../pages/server";
-import { go } from "../place";
+import { go, usePlace } from "../place";
 import { command } from "../program";
-import type { Connection } from "../protocol";
+import type { Connection } from "../generated/protocol";
 import { chooseEra, useConnection, useKnown } from "../store";
 import { brief, many, textIn } from "../words";
 import { open } from "./overlays";
@@ -22,6 +22,7 @@ export function Header() {
     <header className="top">
       <h1 className="ellipsis">{brief(textIn(info, "title", "name") ?? target?.label ?? "trunkline inspect", 80)}</h1>
       <span className="version wide-only">{brief(textIn(info, "version") ?? "", 40)}</span>
+      <ServerMenu />
       {target && <span className="transport wide-only">{target.transport}</span>}
       {connection && <EraMenu current={connection} />}
       <span className="grow" />
@@ -36,6 +37,24 @@ export function Header() {
         <IconButton icon={CircleHelp} label="Keys (?)" onClick={() => open("help")} />
       </span>
     </header>
+  );
+}
+
+/** The servers of this page, if there are several. */
+function ServerMenu() {
+  const servers = useKnown((state) => state.servers);
+  const { server } = usePlace();
+  if (servers.length < 2) return null;
+  const entries = servers.map(({ id, label }, at) => ({
+    key: id,
+    label: brief(label, 60),
+    isCurrent: server === null ? at === 0 : id === server,
+    choose: () => (location.hash = `#/@${id}/server`),
+  }));
+  return (
+    <Menu className="icon-button" title="Another server" entries={entries}>
+      <ChevronsUpDown className="icon" aria-label="Another server" />
+    </Menu>
   );
 }
 

@@ -4,7 +4,7 @@ import { cell } from "../cell";
 import { MOD, useKey } from "../keys";
 import { Facts, List } from "../parts";
 import { go } from "../place";
-import type { Era } from "../protocol";
+import type { Era } from "../generated/protocol";
 import { command } from "../program";
 import { useConnection, useEra, useList } from "../store";
 import { brief, textIn } from "../words";

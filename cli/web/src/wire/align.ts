@@ -1,5 +1,5 @@
 // The messages of both eras side by side: what means the same stands in one line.
-import type { WireRow } from "../protocol";
+import type { WireRow } from "../generated/protocol";
 
 /** The comparison takes the product of both lengths. */
 const MOST = 400;

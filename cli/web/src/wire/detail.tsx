@@ -5,7 +5,7 @@ import { CallCard } from "../call/call-card";
 import { useKey } from "../keys";
 import { Button, Copy, Facts, IconButton, JsonField, JsonView, LongText, ProblemBox } from "../parts";
 import { command } from "../program";
-import type { Json, JsonObject, WireRow } from "../protocol";
+import type { Json, JsonObject, WireRow } from "../generated/protocol";
 import { useAction, useAnswer, useKnown } from "../store";
 import { brief, isObject, msOf, parsed, sizeOf, textIn, timeOf } from "../words";
 

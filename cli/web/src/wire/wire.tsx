@@ -2,11 +2,11 @@
 import { ChevronDown, ChevronUp, Download, Pause, Play } from "lucide-react";
 import { useDeferredValue, useMemo, useState } from "react";
 import { MOD, useKey } from "../keys";
-import { Button, Empty, IconButton, List, ProblemBox, SearchField } from "../parts";
+import { Button, Empty, IconButton, List, Menu, ProblemBox, SearchField } from "../parts";
 import { command } from "../program";
-import type { Era, WireRow } from "../protocol";
+import type { Era, WireRow } from "../generated/protocol";
 import { fetchOlderRows, useAction, useKnown, useRevision } from "../store";
-import { brief, isObject, msOf, save, sizeOf, timeOf } from "../words";
+import { brief, msOf, save, sizeOf, timeOf } from "../words";
 import { aligned } from "./align";
 import { Detail } from "./detail";
 
@@ -34,9 +34,12 @@ export function Wire() {
   const open = chosen === null ? null : (all.find((row) => row.id === chosen) ?? null);
   const cycle = (): void => setHeight(HEIGHTS[(HEIGHTS.indexOf(height) + 1) % HEIGHTS.length] ?? "third");
   useKey("mod+j", () => cycle());
-  const exported = async (): Promise<void> => {
-    const { text, name } = await command("export", {});
-    save(name, [text], "application/octet-stream");
+  const exported = (form: "jsonl" | "har", label: string) => {
+    const fetched = async (): Promise<void> => {
+      const { text, name } = await command("export", { form });
+      save(name, [text], "application/octet-stream");
+    };
+    return { key: form, label, choose: () => run(fetched) };
   };
   return (
     <section className="wire" data-height={height} data-open={open !== null} aria-label="Wire">
@@ -65,7 +68,13 @@ export function Wire() {
               onClick={() => setPaused(paused ? null : live)}
             />
             {hasMore && !paused && <Button kind="quiet" disabled={busy} onClick={() => run(fetchOlderRows)} text="Older" />}
-            <IconButton icon={Download} label="Save all as lines of JSON" disabled={busy} onClick={() => run(exported)} />
+            <Menu
+              className="icon-button"
+              title="Save all"
+              disabled={busy}
+              entries={[exported("jsonl", "messages and exchanges, as lines of JSON"), exported("har", "HTTP exchanges, as HAR")]}>
+              <Download className="icon" aria-label="Save all" />
+            </Menu>
           </>
         )}
       </header>
@@ -111,7 +120,7 @@ function Row({ row, years }: { row: WireRow; years: Years | null }) {
       <span className="time">{timeOf(row.at)}</span>
       {years && <span className="era">{row.era === null ? "" : years[row.era]}</span>}
       <Name row={row} />
-      <span className="preview ellipsis">{previewOf(row)}</span>
+      <span className="preview ellipsis">{brief(row.preview)}</span>
       <span className="ms">{row.ms !== null && msOf(row.ms)}</span>
       <span className="bytes">{sizeOf(row.bytes)}</span>
     </>
@@ -139,30 +148,6 @@ function Name({ row }: { row: WireRow }) {
   );
 }
 
-const previews = new WeakMap<WireRow, string>();
-
-/** The part of a message that differs from others of its kind. */
-function previewOf(row: WireRow): string {
-  let preview = previews.get(row);
-  if (preview === undefined) {
-    preview = brief(row.kind === "http" ? row.text : inner(row.text), 240);
-    previews.set(row, preview);
-  }
-  return preview;
-}
-
-function inner(text: string): string {
-  try {
-    const message: unknown = JSON.parse(text);
-    const { params, result, error } = message as { params?: unknown; result?: unknown; error?: unknown };
-    const value = params ?? result ?? error;
-    const bare = isObject(value as never) ? { ...(value as object), _meta: undefined } : value;
-    return bare === undefined ? "" : JSON.stringify(bare);
-  } catch {
-    return /"(?:params|result|error)":(.*)/s.exec(text)?.[1] ?? text;
-  }
-}
-
 function Aligned({ rows, chosen, onChoose }: { rows: WireRow[]; chosen: number | null; onChoose: (id: number) => void }) {
   const pairs = useMemo(() => aligned(rows), [rows]);
   const cell = (row: WireRow | null) => (
@@ -175,7 +160,7 @@ function Aligned({ rows, chosen, onChoose }: { rows: WireRow[]; chosen: number |
         onChoose(row.id);
       }}>
       {row && <Name row={row} />}
-      {row && <span className="preview ellipsis">{previewOf(row)}</span>}
+      {row && <span className="preview ellipsis">{brief(row.preview)}</span>}
     </span>
   );
   return (

@@ -74,6 +74,7 @@ struct State {
 
 /// The part that the page shows.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "AppShown"))]
 struct Shown {
     state: Life,
     /// Why the app was removed.
@@ -85,6 +86,7 @@ struct Shown {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "AppLife"))]
 #[serde(rename_all = "lowercase")]
 enum Life {
     Loading,
@@ -96,26 +98,32 @@ enum Life {
 
 /// A request that waits for the person.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "AppWish"))]
 struct Wish {
     /// Its number on the page: an app may use an id twice.
     number: u64,
     #[serde(skip)]
     id: RequestId,
     method: String,
+    #[cfg_attr(test, ts(type = "JsonObject | null"))]
     params: Option<RawJson>,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "RunApp"))]
 pub(in crate::commands::inspect) struct Wanted {
     era: Era,
     app: u64,
     tool: String,
+    #[cfg_attr(test, ts(type = "JsonObject"))]
     arguments: Map<String, Value>,
     /// The theme and the language of the page.
+    #[cfg_attr(test, ts(type = "JsonObject"))]
     context: Map<String, Value>,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "AppSaid"))]
 pub(in crate::commands::inspect) struct Said {
     run: u64,
     text: String,
@@ -125,19 +133,23 @@ pub(in crate::commands::inspect) struct Said {
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "AppSeen"))]
 pub(in crate::commands::inspect) struct Next {
     run: u64,
     seen: u64,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "AppLeave"))]
 pub(in crate::commands::inspect) struct Leave {
     run: u64,
+    #[cfg_attr(test, ts(optional))]
     number: Option<u64>,
     action: Action,
 }
 
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "AppAction"))]
 #[serde(rename_all = "lowercase")]
 enum Action {
     Allow,
@@ -146,6 +158,12 @@ enum Action {
     Refuse,
     /// End the app.
     Close,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "BegunRun"))]
+pub(in crate::commands::inspect) struct Begun {
+    run: u64,
 }
 
 /// Calls the tool of an app, for the app to show.
@@ -160,11 +178,8 @@ pub(in crate::commands::inspect) fn run(inspector: &Arc<Inspector>, wanted: Want
         params,
         kind: Kind::Request,
     })?;
-    let number = {
-        let state = &mut *inspector.hub.state();
-        state.last_call = Some((era, tool.clone(), arguments.clone()));
-        state.number()
-    };
+    inspector.hub.state().last_call = Some((era, tool.clone(), arguments.clone()));
+    let number = inspector.apps.number();
     let shown = Shown { state: Life::Loading, why: None, height: HEIGHTS.1, asked: Vec::new(), calls: vec![call] };
     let run = Arc::new(Run {
         number,
@@ -183,7 +198,7 @@ pub(in crate::commands::inspect) fn run(inspector: &Arc<Inspector>, wanted: Want
             }
         });
     });
-    written(&json!({"run": number}))
+    written(&Begun { run: number })
 }
 
 /// The answer to `ui/initialize`, except for its revision.
@@ -237,6 +252,15 @@ pub(in crate::commands::inspect) fn said(inspector: &Arc<Inspector>, Said { run,
     done(Ok(()))
 }
 
+/// What is new about an app.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "AppNews"))]
+pub(in crate::commands::inspect) struct News<'a> {
+    messages: Vec<String>,
+    version: u64,
+    shown: &'a Shown,
+}
+
 /// Waits for messages to the app, or for a change of what the page shows.
 pub(in crate::commands::inspect) async fn next(inspector: &Inspector, Next { run, seen }: Next) -> Answered {
     let run = inspector.apps.run(run)?;
@@ -253,12 +277,6 @@ pub(in crate::commands::inspect) async fn next(inspector: &Inspector, Next { run
     let _ = tokio::time::timeout(NEXT_WITHIN, news).await;
     let state = &mut *run.state();
     let messages = mem::take(&mut state.outgoing);
-    #[derive(Serialize)]
-    struct News<'a> {
-        messages: Vec<String>,
-        version: u64,
-        shown: &'a Shown,
-    }
     written(&News { messages, version: state.version, shown: &state.shown })
 }
 

@@ -22,7 +22,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 use trunkline::{
     RequestOptions,
@@ -38,6 +41,8 @@ pub(super) struct Apps {
     pub(super) port: u16,
     open: Mutex<VecDeque<App>>,
     runs: Mutex<VecDeque<Arc<Run>>>,
+    /// How many of both there have been.
+    numbers: AtomicU64,
 }
 
 /// An app.
@@ -55,6 +60,7 @@ struct App {
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "OpenApp"))]
 pub(super) struct Wanted {
     era: Era,
     uri: String,
@@ -62,11 +68,13 @@ pub(super) struct Wanted {
 }
 
 #[derive(Serialize)]
-struct Opened<'a> {
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "OpenedApp"))]
+pub(super) struct Opened<'a> {
     app: u64,
     port: u16,
     token: &'a str,
     bytes: usize,
+    #[cfg_attr(test, ts(type = "JsonObject | null"))]
     ui: &'a Value,
     #[serde(flatten)]
     policy: &'a Policy,
@@ -75,6 +83,11 @@ struct Opened<'a> {
 impl Apps {
     pub(super) fn new(port: u16) -> Self {
         Self { port, ..Self::default() }
+    }
+
+    /// The number of the next app or run: unique for all servers of the page.
+    fn number(&self) -> u64 {
+        self.numbers.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     fn open(&self) -> MutexGuard<'_, VecDeque<App>> {
@@ -127,7 +140,7 @@ pub(super) async fn open(inspector: &Inspector, Wanted { era, uri, origin }: Wan
     let ui = said.or_else(|| ui_in(&mut find(inspector, (era, ListName::Resources), "uri", &uri)?)).unwrap_or_default();
     let page_and_frame = format!("{origin} {}", origin_of(&origin, inspector.apps.port));
     let app = App {
-        number: inspector.hub.state().number(),
+        number: inspector.apps.number(),
         token: super::token()?,
         policy: Policy::of(&ui, &page_and_frame),
         page: origin,

@@ -24,6 +24,7 @@ const PERMISSIONS: [(&str, &str); 4] = [
 
 /// The limits that an app has declared for itself.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct Policy {
     /// The header `Content-Security-Policy`.
     #[serde(rename = "policy")]
