@@ -1,7 +1,7 @@
 // A server on standard input that does what servers should not, or too much of what they may.
 //
-// odd_server.mjs KIND: `hostile`, `many`, `bare`, `dying`, `schemas`, `faulty`, `silent`, and `old` and
-// `new`, which speak 2024-11-05 and 2026-07-28 only.
+// odd_server.mjs KIND: `hostile`, `many`, `bare`, `dying`, `schemas`, `faulty`, `silent`, and `old`
+// and `new`, which speak 2024-11-05 and 2026-07-28 only.
 import { createInterface } from "node:readline";
 import { readFileSync } from "node:fs";
 

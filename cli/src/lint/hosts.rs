@@ -18,7 +18,7 @@ const FILES: [&str; 10] = [
 
 const MAX_NAME: usize = 1_000;
 
-/// What a host does with a tool beyond a limit.
+/// The effect of a limit on a tool beyond it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "lowercase")]

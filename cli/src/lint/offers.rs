@@ -1,9 +1,9 @@
-//! What is checked.
+//! The input of the checks.
 
 use super::report::List;
 use serde_json::Value;
 
-/// What a server offers, as it sent it.
+/// The offers of a server, as it sent them.
 #[derive(Default)]
 pub(crate) struct Offers {
     /// Its name. Hosts use the one in their configuration, which is usually the same.

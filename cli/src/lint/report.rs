@@ -36,7 +36,7 @@ pub(crate) struct Finding {
     pub(super) hosts: Vec<Affected>,
 }
 
-/// What one host makes of the server.
+/// The server as one host sees it.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(rename = "SeenByHost"))]
 #[serde(rename_all = "camelCase")]

@@ -1,4 +1,4 @@
-//! What each host makes of a server.
+//! A server as each host sees it.
 
 use super::{
     collector::{Collector, shown},

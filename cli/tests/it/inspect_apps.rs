@@ -280,7 +280,7 @@ fn an_app_has_bounds() {
     app.says(&json!({"id": 22, "method": "tools/call", "params": {"name": "x".repeat(200_000)}}));
     let (messages, _) = app.until(|messages, _| !messages.is_empty());
     assert!(messages[0]["error"]["message"].as_str().unwrap().contains("bytes"), "{messages:?}");
-    // It is no JSON-RPC, and is shown on the wire only.
+    // Shown on the wire only, because this is no JSON-RPC.
     app.says(&json!({"jsonrpc": "1.0"}));
     let (_, state) = app.until(|_, shown| shown["state"] == "silent");
     assert_eq!(state["why"], Value::Null);

@@ -16,7 +16,7 @@ pub(crate) struct Subject {
     pub(super) through: Through,
 }
 
-/// What is between the fixture and the runner.
+/// The program between the fixture and the runner.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Through {
     Nothing,

@@ -104,7 +104,7 @@ impl Row {
         std::fs::create_dir_all(file.parent().context("the file is in a folder")?)?;
         std::fs::write(&file, &self.before)?;
         let (server, starts) = (home.join("weather-server"), home.join("starts.txt"));
-        // What the host passes is written, and the server is the fixture.
+        // Writes what the host passes, and then is the fixture.
         let script = format!(
             "#!/bin/sh\nprintf '%s|%s|%s\\n' \"$WEATHER_KEY\" \"$1\" \"$2\" >> '{}'\nexec '{}' --stdio\n",
             starts.display(),

@@ -5,18 +5,15 @@
 mod protocol;
 
 use super::{
-    apps,
+    answer::{Answered, Refused, done, written},
+    apps::{self, Apps},
     calls::{Asked, Kind},
     hub::text_of,
     inspector::Inspector,
     skills,
     state::{Era, Increment, ListName, ListState, Row},
 };
-use crate::{
-    code,
-    failure::{Failure, Problem},
-    task_state,
-};
+use crate::{code, failure::Failure, task_state};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
@@ -33,25 +30,6 @@ use trunkline::{
         uri_template::{UriTemplate, UriValue},
     },
 };
-
-/// Why a command is refused.
-pub(super) enum Refused {
-    /// There is no such command.
-    Unknown,
-    Failed(Problem),
-}
-
-impl From<Problem> for Refused {
-    fn from(problem: Problem) -> Self {
-        Self::Failed(problem)
-    }
-}
-
-impl From<Failure> for Refused {
-    fn from(failure: Failure) -> Self {
-        Self::Failed((&failure).into())
-    }
-}
 
 #[derive(Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -330,10 +308,8 @@ struct Saved {
     text: String,
 }
 
-pub(super) type Answered = Result<String, Refused>;
-
 /// Runs a command of the page, and returns its JSON.
-pub(super) async fn run(inspector: &Arc<Inspector>, command: &str, body: &[u8]) -> Answered {
+pub(super) async fn run(inspector: &Arc<Inspector>, apps: &Arc<Apps>, command: &str, body: &[u8]) -> Answered {
     match command {
         "call" => call(inspector, read(body)?),
         "read" => {
@@ -384,12 +360,12 @@ pub(super) async fn run(inspector: &Arc<Inspector>, command: &str, body: &[u8]) 
             inspector.unsubscribe(era, &uri);
             done(Ok(()))
         }
-        _ => run_more(inspector, command, body).await,
+        _ => run_more(inspector, apps, command, body).await,
     }
 }
 
 /// The commands about the connection, and about what was recorded.
-async fn run_more(inspector: &Arc<Inspector>, command: &str, body: &[u8]) -> Answered {
+async fn run_more(inspector: &Arc<Inspector>, apps: &Arc<Apps>, command: &str, body: &[u8]) -> Answered {
     match command {
         "ping" => {
             let OneEra { era } = read(body)?;
@@ -441,17 +417,17 @@ async fn run_more(inspector: &Arc<Inspector>, command: &str, body: &[u8]) -> Ans
                 Exported::Har => Saved { name: "wire.har", text: state.wire.har() },
             })
         }
-        _ => run_of_extension(inspector, command, body).await,
+        _ => run_of_extension(inspector, apps, command, body).await,
     }
 }
 
-async fn run_of_extension(inspector: &Arc<Inspector>, command: &str, body: &[u8]) -> Answered {
+async fn run_of_extension(inspector: &Arc<Inspector>, apps: &Arc<Apps>, command: &str, body: &[u8]) -> Answered {
     match command {
-        "app" => apps::open(inspector, read(body)?).await,
-        "appRun" => apps::host::run(inspector, read(body)?),
-        "appSaid" => apps::host::said(inspector, read(body)?),
-        "appNext" => apps::host::next(inspector, read(body)?).await,
-        "appLeave" => apps::host::leave(inspector, read(body)?),
+        "app" => apps::open(inspector, apps, read(body)?).await,
+        "appRun" => apps::host::run(inspector, apps, read(body)?),
+        "appSaid" => apps::host::said(inspector, apps, read(body)?),
+        "appNext" => apps::host::next(apps, read(body)?).await,
+        "appLeave" => apps::host::leave(inspector, apps, read(body)?),
         "skillFile" => skills::file(inspector, read(body)?).await,
         _ => Err(Refused::Unknown),
     }
@@ -616,13 +592,4 @@ fn body_of(inspector: &Inspector, body: &Body) -> Answered {
 
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
     serde_json::from_slice(body).map_err(|error| Failure::usage(format!("This is no command: {error}")))
-}
-
-pub(super) fn done(outcome: Result<(), Problem>) -> Answered {
-    outcome?;
-    Ok("{}".to_owned())
-}
-
-pub(super) fn written(answer: &impl Serialize) -> Answered {
-    serde_json::to_string(answer).map_err(|error| Failure::usage(error.to_string()).into())
 }

@@ -1,10 +1,5 @@
-//! Serves the page and its commands, and its apps, to the person on this machine and nobody else.
+//! HTTP for the person on this machine, and nobody else.
 
-use super::{
-    commands::{self, Refused},
-    inspector::Inspector,
-    page::{self, File},
-};
 use crate::failure::{Failure, Problem};
 use bytes::Bytes;
 use http::{
@@ -13,7 +8,7 @@ use http::{
     request::Parts,
 };
 use http_body::{Frame, SizeHint};
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::Full;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde::Serialize;
@@ -33,14 +28,8 @@ use tokio::{
 const MAX_CONNECTIONS: usize = 256;
 /// Maximum time for the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// Maximum size of a command.
-const MAX_COMMAND: usize = 64 << 20;
 /// The pause after a failed accept, such as for lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-
-/// Nothing inline, nothing from elsewhere, and no frame around the page.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
-                      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; frame-src ";
 
 /// The headers of every response.
 const HEADERS: [(HeaderName, &str); 4] = [
@@ -53,15 +42,7 @@ const HEADERS: [(HeaderName, &str); 4] = [
 /// The names of this machine.
 pub(super) const NAMES: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 
-const JSON: &str = "application/json";
-
-/// The page of some servers.
-pub(super) struct Site {
-    /// Each with its name in requests; never empty.
-    pub(super) inspectors: Vec<(String, Arc<Inspector>)>,
-    /// The secret of the person.
-    pub(super) token: String,
-}
+pub(super) const JSON: &str = "application/json";
 
 /// Answers the requests of one port.
 pub(super) trait Serve: Send + Sync + 'static {
@@ -98,8 +79,8 @@ impl http_body::Body for Body {
 
 /// Why a request is not served.
 pub(super) struct Refusal {
-    status: StatusCode,
-    problem: Problem,
+    pub(super) status: StatusCode,
+    pub(super) problem: Problem,
 }
 
 impl Refusal {
@@ -165,65 +146,6 @@ pub(super) fn guarded(answer: Result<Response<Body>, Refusal>, policy: &str) -> 
     response
 }
 
-impl Serve for Site {
-    async fn respond(&self, request: Request<Incoming>) -> Response<Body> {
-        let (head, body) = request.into_parts();
-        // Apps have the name by which the page was reached, and another port.
-        let apps = self.inspectors.first().map(|(_, inspector)| inspector.apps.port);
-        let frames = match host_of(&head.headers).zip(apps) {
-            Some((name, port)) => format!("http://{name}:{port}"),
-            None => "'none'".to_owned(),
-        };
-        guarded(self.answer(&head, body).await, &format!("{POLICY}{frames}"))
-    }
-}
-
-impl Site {
-    async fn answer(&self, head: &Parts, body: Incoming) -> Result<Response<Body>, Refusal> {
-        check_origin(&head.headers)?;
-        let path = head.uri.path();
-        let Some(command) = path.strip_prefix("/api/") else { return file(head) };
-        self.check_token(&head.headers)?;
-        let inspector = self.inspector(head.uri.query())?;
-        if command == "events" {
-            check_method(head, &Method::GET)?;
-            let mut response = Response::new(Body::Lines(inspector.hub.open_tab()));
-            let kind = HeaderValue::from_static("application/x-ndjson");
-            response.headers_mut().insert(header::CONTENT_TYPE, kind);
-            return Ok(response);
-        }
-        check_method(head, &Method::POST)?;
-        let body = Limited::new(body, MAX_COMMAND).collect().await.map_err(|_| {
-            let failure = Failure::usage(format!("The command has more than {} MB", MAX_COMMAND >> 20));
-            Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, &failure)
-        })?;
-        match commands::run(inspector, command, &body.to_bytes()).await {
-            Ok(answer) => Ok(whole(JSON, answer.into())),
-            Err(Refused::Failed(problem)) => Err(Refusal { status: StatusCode::BAD_REQUEST, problem }),
-            Err(Refused::Unknown) => {
-                Err(Refusal::new(StatusCode::NOT_FOUND, &Failure::usage("There is no such command")))
-            }
-        }
-    }
-
-    /// The inspector of the server that a request names; the first one otherwise.
-    fn inspector(&self, query: Option<&str>) -> Result<&Arc<Inspector>, Refusal> {
-        let wanted = query.and_then(|query| query.strip_prefix("server="));
-        let found = self.inspectors.iter().find(|(id, _)| wanted.is_none_or(|wanted| wanted == id));
-        let missing = || Refusal::new(StatusCode::NOT_FOUND, &Failure::usage("There is no such server on this page"));
-        found.map(|(_, inspector)| inspector).ok_or_else(missing)
-    }
-
-    fn check_token(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        if given.and_then(|value| value.strip_prefix("Bearer ")).is_some_and(|given| is_same(given, &self.token)) {
-            return Ok(());
-        }
-        let failure = Failure::usage("The token is missing or wrong").hint("open the URL that trunkline printed");
-        Err(Refusal::new(StatusCode::UNAUTHORIZED, &failure))
-    }
-}
-
 /// Compares in a time that says nothing about the secret.
 pub(super) fn is_same(given: &str, secret: &str) -> bool {
     let differences = given.bytes().zip(secret.bytes()).fold(0, |all, (one, other)| all | (one ^ other));
@@ -246,7 +168,7 @@ pub(super) fn check_origin(headers: &HeaderMap) -> Result<(), Refusal> {
 }
 
 /// The name of this machine that the request uses.
-fn host_of(headers: &HeaderMap) -> Option<&str> {
+pub(super) fn host_of(headers: &HeaderMap) -> Option<&str> {
     let host = text_in(headers, &header::HOST)?;
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => name,
@@ -264,33 +186,6 @@ pub(super) fn check_method(head: &Parts, method: &Method) -> Result<(), Refusal>
         return Ok(());
     }
     Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, &Failure::usage(format!("Only {method} is allowed here"))))
-}
-
-/// A file of the page.
-fn file(head: &Parts) -> Result<Response<Body>, Refusal> {
-    if head.method != Method::HEAD {
-        check_method(head, &Method::GET)?;
-    }
-    let missing = || Refusal::new(StatusCode::NOT_FOUND, &Failure::usage("There is no such file"));
-    let accepted = head.headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
-    let accepted: Vec<&str> = accepted.flat_map(|value| value.split(',')).collect();
-    let accepts = |wanted: &str| {
-        accepted.iter().any(|coding| {
-            let mut parts = coding.split(';').map(str::trim);
-            parts.next() == Some(wanted) && parts.all(|part| part != "q=0")
-        })
-    };
-    let File { kind, is_for_ever, coding, content } = page::file(head.uri.path(), accepts).ok_or_else(missing)?;
-    let mut response = whole(kind, content);
-    let headers = response.headers_mut();
-    headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
-    if let Some(coding) = coding {
-        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(coding));
-    }
-    if is_for_ever {
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("max-age=31536000, immutable"));
-    }
-    Ok(response)
 }
 
 pub(super) fn whole(kind: &'static str, body: Bytes) -> Response<Body> {

@@ -44,7 +44,7 @@ pub(super) struct Hub {
     pub(super) tabs: Arc<watch::Sender<usize>>,
 }
 
-/// What the servers of a page share.
+/// Shared by the servers of a page.
 pub(super) struct Shared {
     pub(super) servers: Vec<ServerChoice>,
     pub(super) linger: Duration,

@@ -1,7 +1,6 @@
 //! The connections to the server: one in each era that it speaks.
 
 use super::{
-    apps::{self, Apps},
     hub::{Hub, State, text_of},
     rounds::Rounds,
     state::{ConnectionState, Era, Exchange, Increment, ListName, ListProgress, now},
@@ -15,6 +14,7 @@ use crate::{
     login_flags::Opener,
     target::Server,
 };
+use serde_json::json;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
@@ -28,7 +28,7 @@ use trunkline::{
     ClientOptions, RevisionChoice,
     auth::{AuthExchange, AuthObserver},
     client::ErrorKind,
-    protocol::{RawJson, method},
+    protocol::{RawJson, app, extension, method, model::ClientCapabilities},
 };
 
 /// Codes of failures that say nothing about the revisions of the server.
@@ -43,7 +43,6 @@ pub(super) struct Inspector {
     pub(super) hub: Arc<Hub>,
     pub(super) server: Server,
     pub(super) flags: ConnectionFlags,
-    pub(super) apps: Arc<Apps>,
     links: Mutex<[Link; 2]>,
     /// Over HTTP, one era is opened after the other, so that a person logs in once.
     turn: tokio::sync::Mutex<()>,
@@ -75,10 +74,10 @@ pub(super) struct KeptList {
 }
 
 impl Inspector {
-    /// Without a page and its apps, the person at the terminal logs in.
-    pub(super) fn new(hub: Arc<Hub>, server: Server, mut flags: ConnectionFlags, apps: Option<Arc<Apps>>) -> Arc<Self> {
+    /// Without a page, the person at the terminal logs in.
+    pub(super) fn new(hub: Arc<Hub>, server: Server, mut flags: ConnectionFlags, has_page: bool) -> Arc<Self> {
         Arc::new_cyclic(|inspector| {
-            if apps.is_some() {
+            if has_page {
                 flags.login.opener = Some(Opener(Self::opener(Weak::clone(inspector))));
             }
             let (ladder, rounds) = (Arc::clone(&hub), Rounds::new(Arc::clone(&hub)));
@@ -87,7 +86,6 @@ impl Inspector {
                 hub,
                 server,
                 flags,
-                apps: apps.unwrap_or_default(),
                 links: Mutex::default(),
                 turn: tokio::sync::Mutex::default(),
                 rounds,
@@ -238,7 +236,7 @@ impl Inspector {
         #[expect(deprecated, reason = "older revisions have it")]
         let host = move |options: ClientOptions| {
             let options = options.with_revision(choice).with_handlers(handlers).with_roots(Some(roots));
-            options.with_capabilities(apps::capabilities())
+            options.with_capabilities(capabilities())
         };
         let (notified, closed) = (Arc::downgrade(self), Arc::downgrade(self));
         let events = Events::new(move |name, params| {
@@ -382,4 +380,11 @@ fn rung(step: AuthExchange) -> Exchange {
     let pass = is_challenge || (!has_error && step.status.is_none_or(|status| status < 400));
     let AuthExchange { method, url, status, members, clause, repeat, .. } = step;
     Exchange { id: 0, at: now(), method, url, status, members, clause, repeat, pass }
+}
+
+/// Declares to servers that the page shows apps.
+fn capabilities() -> ClientCapabilities {
+    let settings = json!({"mimeTypes": [app::MIME_TYPE]});
+    let extensions = [(extension::APPS.id.to_owned(), settings)].into_iter().collect();
+    ClientCapabilities { extensions: Some(extensions), ..ClientCapabilities::default() }
 }

@@ -1,5 +1,6 @@
 //! `trunkline inspect`: a page that shows what a server says.
 
+mod answer;
 mod apps;
 mod asking;
 mod calls;
@@ -15,6 +16,7 @@ mod port;
 mod repeat;
 mod rounds;
 mod servers;
+mod site;
 mod skills;
 mod state;
 mod wire;
@@ -82,13 +84,13 @@ impl Inspect {
     }
 
     pub(crate) async fn run(mut self, output: &Output) -> Result<Exit, Failure> {
-        let servers = self.servers()?;
+        let (words, command) = (std::mem::take(&mut self.words), std::mem::take(&mut self.command));
+        let servers = servers::named(words, command, self.config.as_deref(), &mut self.connection)?;
         let (once, no_open, open) = (self.once, self.no_open, self.open);
         let listening = if once { None } else { Some((port::listen(self.port).await?, port::listen(0).await?)) };
         let again = repeat::of_this_program();
-        let apps = listening.as_ref().map(|(_, (_, port))| Arc::new(Apps::new(*port)));
-        let inspectors = servers::inspectors(servers, &self, &again, apps.as_ref())?;
-        let (Some(((listener, port), (apps_listener, apps_port))), Some(apps)) = (listening, apps) else {
+        let inspectors = servers::inspectors(servers, &self.connection, (self.linger, !once), &again)?;
+        let Some(((listener, port), (apps_listener, apps_port))) = listening else {
             let [(_, inspector)] = &inspectors[..] else {
                 return Err(Failure::usage("--once is about one server").hint("run it for each of them"));
             };
@@ -99,9 +101,9 @@ impl Inspect {
                 drop(inspector.open(era));
             }
         }
-        let token = token()?;
+        let (apps, token) = (Arc::new(Apps::new(apps_port)), token()?);
         let url = format!("http://127.0.0.1:{port}/#t={token}");
-        let site = Arc::new(http::Site { inspectors: inspectors.clone(), token });
+        let site = Arc::new(site::Site { inspectors: inspectors.clone(), apps: Arc::clone(&apps), token });
         let serving = tokio::spawn(http::serve(listener, site));
         let serving_apps = tokio::spawn(http::serve(apps_listener, apps));
         let linger = |(_, inspector): &(_, Arc<Inspector>)| tokio::spawn(linger(Arc::clone(inspector), self.linger));

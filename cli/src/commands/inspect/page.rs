@@ -4,8 +4,8 @@ use bytes::Bytes;
 use flate2::read::GzDecoder;
 use std::io::Read;
 
-/// The files of the build by their paths, each compressed with brotli (`.br`) and with gzip (`.gz`).
-/// None in a checkout where the page was not built.
+/// The files of the build by their paths, each compressed with brotli (`.br`) and with gzip
+/// (`.gz`). None in a checkout where the page was not built.
 static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
 
 /// In the place of the page, where it was not built.

@@ -1,8 +1,6 @@
 //! The servers of a page.
 
 use super::{
-    Inspect,
-    apps::Apps,
     hub::{Hub, Shared},
     inspector::Inspector,
     state::{CodeForm, Era, ServerChoice, Target},
@@ -10,78 +8,80 @@ use super::{
 use crate::{
     code,
     failure::Failure,
+    flags::ConnectionFlags,
     target::{self, Server},
 };
-use std::{iter, sync::Arc};
+use std::{iter, path::Path, sync::Arc, time::Duration};
 use tokio::sync::watch;
 use trunkline::wire_log::{self, Observed};
 
 /// The part of a label that links have.
 const MAX_ID: usize = 40;
 
-impl Inspect {
-    /// The servers that the command line names, in its order: words, the command, those of the file.
-    pub(super) fn servers(&mut self) -> Result<Vec<Server>, Failure> {
-        let (words, command) = (std::mem::take(&mut self.words), std::mem::take(&mut self.command));
-        let line = self.connection.command_line.take();
-        let mut servers = Vec::new();
-        for word in words {
-            let (server, rest) = target::find(vec![word], Vec::new(), &self.connection)?;
-            if let Some(member) = rest.first() {
-                return Err(Failure::usage(format!("{member:?} is one word too many: a page is about whole servers")));
-            }
-            servers.push(server);
+/// The servers that the command line names, in its order: words, the command, those of the file.
+pub(super) fn named(
+    words: Vec<String>,
+    command: Vec<String>,
+    config: Option<&Path>,
+    connection: &mut ConnectionFlags,
+) -> Result<Vec<Server>, Failure> {
+    let line = connection.command_line.take();
+    let mut servers = Vec::new();
+    for word in words {
+        let (server, rest) = target::find(vec![word], Vec::new(), connection)?;
+        if let Some(member) = rest.first() {
+            return Err(Failure::usage(format!("{member:?} is one word too many: a page is about whole servers")));
         }
-        self.connection.command_line = line;
-        if !command.is_empty() || self.connection.command_line.is_some() {
-            servers.push(target::find(Vec::new(), command, &self.connection)?.0);
-        }
-        if let Some(file) = &self.config {
-            servers.extend(target::in_file(file, &self.connection)?);
-        }
-        if servers.is_empty() {
-            // The error says what can be named.
-            servers.push(target::find(Vec::new(), Vec::new(), &self.connection)?.0);
-        }
-        self.check_secrets(servers.len())?;
-        Ok(servers)
+        servers.push(server);
     }
+    connection.command_line = line;
+    if !command.is_empty() || connection.command_line.is_some() {
+        servers.push(target::find(Vec::new(), command, connection)?.0);
+    }
+    if let Some(file) = config {
+        servers.extend(target::in_file(file, connection)?);
+    }
+    if servers.is_empty() {
+        // The error says what can be named.
+        servers.push(target::find(Vec::new(), Vec::new(), connection)?.0);
+    }
+    check_secrets(servers.len(), connection)?;
+    Ok(servers)
+}
 
-    /// A secret for one server must not reach another one.
-    fn check_secrets(&self, servers: usize) -> Result<(), Failure> {
-        let flags = &self.connection;
-        let given = [
-            ("--header", !flags.headers.is_empty()),
-            ("--header-file", flags.header_file.is_some()),
-            ("--bearer-env", flags.bearer_env.is_some()),
-        ];
-        match given.iter().find(|(_, is_given)| *is_given) {
-            Some((name, _)) if servers > 1 => {
-                Err(Failure::usage(format!("{name} would be sent to all {servers} servers"))
-                    .hint("write the headers of each server into a file, and name that with --config"))
-            }
-            _ => Ok(()),
+/// A secret for one server must not reach another one.
+fn check_secrets(servers: usize, flags: &ConnectionFlags) -> Result<(), Failure> {
+    let given = [
+        ("--header", !flags.headers.is_empty()),
+        ("--header-file", flags.header_file.is_some()),
+        ("--bearer-env", flags.bearer_env.is_some()),
+    ];
+    match given.iter().find(|(_, is_given)| *is_given) {
+        Some((name, _)) if servers > 1 => {
+            let failure = Failure::usage(format!("{name} would be sent to all {servers} servers"));
+            Err(failure.hint("write the headers of each server into a file, and name that with --config"))
         }
+        _ => Ok(()),
     }
 }
 
-/// An inspector of each server, with its name in links. `again` is the command line of the page, which
-/// shows the apps of all.
+/// An inspector of each server, with its name in links. `again` is the command line of the page, if
+/// there is one.
 pub(super) fn inspectors(
     servers: Vec<Server>,
-    options: &Inspect,
+    connection: &ConnectionFlags,
+    (linger, has_page): (Duration, bool),
     again: &str,
-    apps: Option<&Arc<Apps>>,
 ) -> Result<Vec<(String, Arc<Inspector>)>, Failure> {
     let choices = choices(servers.iter().map(|server| &*server.label));
     let ids: Vec<String> = choices.iter().map(|choice| choice.id.clone()).collect();
     let tabs = Arc::new(watch::Sender::new(0));
-    let shared = Arc::new(Shared { servers: choices, linger: options.linger, tabs });
+    let shared = Arc::new(Shared { servers: choices, linger, tabs });
     let inspector = |server: Server| {
         let (label, command) = (server.label.clone(), again.to_owned());
         let target = Target { label, transport: server.transport, command };
         let hub = Hub::new(target, code_forms(&server), Arc::clone(&shared));
-        Inspector::new(hub, server, options.connection.clone(), apps.cloned())
+        Inspector::new(hub, server, connection.clone(), has_page)
     };
     let inspectors: Vec<_> = ids.into_iter().zip(servers.into_iter().map(inspector)).collect();
     let hubs: Vec<_> = inspectors.iter().map(|(_, inspector)| Arc::clone(&inspector.hub)).collect();

@@ -1,7 +1,7 @@
 //! The files of skills, as the library's client loads them: only what matches its entry.
 
 use super::{
-    commands::{Answered, written},
+    answer::{Answered, written},
     inspector::Inspector,
     state::{Era, ListName},
 };

@@ -224,7 +224,8 @@ pub(super) struct Call {
     pub(super) at: f64,
     pub(super) state: CallState,
     pub(super) progress: Option<Progress>,
-    /// The whole result of the protocol, unchanged, if `done`. A tool's own error is in it (`isError`).
+    /// The whole result of the protocol, unchanged, if `done`. A tool's own error is in it
+    /// (`isError`).
     pub(super) result: Option<Content>,
     pub(super) problem: Option<Problem>,
     /// How long it took, if it has ended.
@@ -348,8 +349,8 @@ pub(super) struct Exchange {
     pub(super) clause: &'static str,
     #[serde(skip)]
     pub(super) repeat: AuthRepeat,
-    /// The response is as the text demands: a status below 400, and no `error`. The first 401 of the
-    /// server passes.
+    /// The response is as the text demands: a status below 400, and no `error`. The first 401 of
+    /// the server passes.
     pub(super) pass: bool,
 }
 
@@ -397,8 +398,8 @@ pub(super) struct Row {
     /// `http`: an exchange; its messages are rows of their own.
     #[cfg_attr(test, ts(type = "\"request\" | \"result\" | \"error\" | \"notification\" | \"http\""))]
     pub(super) kind: &'static str,
-    /// The method of the message, or of the request that a response belongs to; for `http`, the HTTP
-    /// method.
+    /// The method of the message, or of the request that a response belongs to; for `http`, the
+    /// HTTP method.
     pub(super) method: Option<String>,
     /// The JSON-RPC id.
     #[cfg_attr(test, ts(type = "string | number | null"))]

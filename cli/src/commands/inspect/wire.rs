@@ -175,7 +175,7 @@ impl Wire {
             rpc_id: read.id.map(|id| id.to_raw()).filter(|id| id.as_bytes().len() <= MAX_NAME),
             preview: match &read.content {
                 Some(content) => preview(content),
-                // It may be no message at all.
+                // Perhaps no message at all.
                 None if read.kind == "error" => beginning(&text, MAX_PREVIEW).to_owned(),
                 None => String::new(),
             },

@@ -10,7 +10,7 @@ interface Props {
   verb: string;
   method: string;
   about: string;
-  /** What is entered can be sent. */
+  /** The values in the form can be sent. */
   isReady?: boolean;
   send: () => Promise<unknown>;
   children?: ReactNode;

@@ -34,7 +34,7 @@ export function CompletedFields({ reference, args, values, onChange }: Props) {
   return <Form schema={schema} value={values} onChange={(next) => onChange(next as Values)} completing={{ reference, values }} />;
 }
 
-/** What the server offers for a field, from the time when the person has come to it. */
+/** The values that the server offers for a field, from the time when the person has come to it. */
 export function useOffered(completing: Completing | null, name: string): { values: string[]; hint: string; ask: () => void } {
   const era = useEra();
   const offers = useConnection()?.capabilities?.completions !== undefined;

@@ -24,7 +24,7 @@ function definitionsOf({ $schema, $id, $defs, definitions, properties }: RJSFSch
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 
-/** A field that is still empty is marked as required. Its error would move the button that a click is on its way to. */
+/** An empty required field has its star: an error would move the button that is being clicked. */
 const WAITED_FOR = "required-property-error";
 
 function errorsOf(schema: RJSFSchema, data: unknown): RJSFValidationError[] {

@@ -76,23 +76,35 @@ servers: Array<ServerChoice>,
 lingerSeconds: number, };
 
 /**
- * The server, as the person named it.
+ * A form of a call as code.
  */
-export type Target = { 
-/**
- * As the person named it.
- */
-label: string, transport: "stdio" | "http", 
-/**
- * The command line that opens this page again.
- */
-command: string, };
+export type CodeForm = { form: string, label: string, };
 
-export type Progress = { progress: number, total: number | null, 
 /**
- * At most 1 KB.
+ * A request of the page.
  */
-message: string | null, at: number, };
+export type Call = { id: number, era: Era, method: string, 
+/**
+ * The name of the tool or prompt, the URI of the resource.
+ */
+about: string | null, 
+/**
+ * The parameters; at most 100 KB, otherwise `null`.
+ */
+params: Json, at: number, state: CallState, progress: Progress | null, 
+/**
+ * The whole result of the protocol, unchanged, if `done`. A tool's own error is in it
+ * (`isError`).
+ */
+result: Content | null, problem: Problem | null, 
+/**
+ * How long it took, if it has ended.
+ */
+ms: number | null, 
+/**
+ * The task that the server made of the call.
+ */
+task: string | null, };
 
 /**
  * JSON of any size.
@@ -140,6 +152,12 @@ lines: Array<string>,
  */
 rpc: { code: number; message: string; data?: Json } | null, };
 
+export type Progress = { progress: number, total: number | null, 
+/**
+ * At most 1 KB.
+ */
+message: string | null, at: number, };
+
 /**
  * The revisions with a session, or those without.
  */
@@ -147,46 +165,46 @@ export type Era = "legacy" | "modern";
 
 export type CallState = "running" | "done" | "failed" | "cancelled";
 
+export type LogMessage = { at: number, era: Era, level: string, logger: string | null, 
 /**
- * A request of the page.
+ * At most 10 KB of text, or of JSON text if the server sent no string.
  */
-export type Call = { id: number, era: Era, method: string, 
-/**
- * The name of the tool or prompt, the URI of the resource.
- */
-about: string | null, 
-/**
- * The parameters; at most 100 KB, otherwise `null`.
- */
-params: Json, at: number, state: CallState, progress: Progress | null, 
-/**
- * The whole result of the protocol, unchanged, if `done`. A tool's own error is in it (`isError`).
- */
-result: Content | null, problem: Problem | null, 
-/**
- * How long it took, if it has ended.
- */
-ms: number | null, 
-/**
- * The task that the server made of the call.
- */
-task: string | null, };
+text: string, };
 
-export type ConnectionState = "idle" | "connecting" | "open" | "unsupported" | "failed" | "closed";
-
-export type Lists = { tools: ListState, resources: ListState, resourceTemplates: ListState, prompts: ListState, };
-
-export type ListState = { state: ListProgress, count: number, 
 /**
- * Grows with each change; fetch the items again with `list`.
+ * One rung of the login ladder.
  */
-version: number, 
+export type Exchange = { id: number, at: number, method: string, 
 /**
- * 2026-07-28: how long the list may be cached.
+ * Without its query.
  */
-ttlMs: number | null, cacheScope: string | null, problem: Problem | null, };
+url: string, 
+/**
+ * `null`: the person's browser made the request.
+ */
+status: number | null, 
+/**
+ * The members that matter, such as `issuer = https://login.example.com`.
+ */
+members: Array<string>, 
+/**
+ * The text that it must follow, such as `RFC 8414 section 3.2`.
+ */
+clause: string, 
+/**
+ * The response is as the text demands: a status below 400, and no `error`. The first 401 of
+ * the server passes.
+ */
+pass: boolean, };
 
-export type ListProgress = "absent" | "loading" | "ready" | "failed";
+/**
+ * A server of the page: one of several has a menu in the header.
+ */
+export type ServerChoice = { 
+/**
+ * Its name in links (`#/@ID/tools`) and in requests (`?server=ID`).
+ */
+id: string, label: string, };
 
 /**
  * The connection of one era.
@@ -221,6 +239,22 @@ openings: number,
  */
 problem: Problem | null, lists: Lists, };
 
+export type ConnectionState = "idle" | "connecting" | "open" | "unsupported" | "failed" | "closed";
+
+export type Lists = { tools: ListState, resources: ListState, resourceTemplates: ListState, prompts: ListState, skills: ListState, };
+
+export type ListState = { state: ListProgress, count: number, 
+/**
+ * Grows with each change; fetch the items again with `list`.
+ */
+version: number, 
+/**
+ * 2026-07-28: how long the list may be cached.
+ */
+ttlMs: number | null, cacheScope: string | null, problem: Problem | null, };
+
+export type ListProgress = "absent" | "loading" | "ready" | "failed";
+
 /**
  * A message, or an HTTP exchange.
  */
@@ -228,14 +262,18 @@ export type WireRow = { id: number, at: number,
 /**
  * `null`: of no connection, such as an exchange with an authorization server.
  */
-era: Era | null, direction: "sent" | "received", 
+era: Era | null, 
+/**
+ * `fromApp` and `toApp`: between an app and the page, its host.
+ */
+direction: "sent" | "received" | "fromApp" | "toApp", 
 /**
  * `http`: an exchange; its messages are rows of their own.
  */
 kind: "request" | "result" | "error" | "notification" | "http", 
 /**
- * The method of the message, or of the request that a response belongs to; for `http`, the HTTP
- * method.
+ * The method of the message, or of the request that a response belongs to; for `http`, the
+ * HTTP method.
  */
 method: string | null, 
 /**
@@ -286,20 +324,6 @@ export type ResourceSubscription = { era: Era, uri: string,
  */
 updates: number, updatedAt: number | null, };
 
-/**
- * A form of a call as code.
- */
-export type CodeForm = { form: string, label: string, };
-
-/**
- * A server of the page: one of several has a menu in the header.
- */
-export type ServerChoice = { 
-/**
- * Its name in links (`#/@ID/tools`) and in requests (`?server=ID`).
- */
-id: string, label: string, };
-
 export type RoundKind = "form" | "url" | "sampling" | "login";
 
 /**
@@ -315,39 +339,20 @@ call: number | null, at: number, kind: RoundKind,
  */
 message: string, params: JsonObject, };
 
-export type LogMessage = { at: number, era: Era, level: string, logger: string | null, 
-/**
- * At most 10 KB of text, or of JSON text if the server sent no string.
- */
-text: string, };
-
-/**
- * One rung of the login ladder.
- */
-export type Exchange = { id: number, at: number, method: string, 
-/**
- * Without its query.
- */
-url: string, 
-/**
- * `null`: the person's browser made the request.
- */
-status: number | null, 
-/**
- * The members that matter, such as `issuer = https://login.example.com`.
- */
-members: Array<string>, 
-/**
- * The text that it must follow, such as `RFC 8414 section 3.2`.
- */
-clause: string, 
-/**
- * The response is as the text demands: a status below 400, and no `error`. The first 401 of the
- * server passes.
- */
-pass: boolean, };
-
 export type Program = { version: string, };
+
+/**
+ * The server, as the person named it.
+ */
+export type Target = { 
+/**
+ * As the person named it.
+ */
+label: string, transport: "stdio" | "http", 
+/**
+ * The command line that opens this page again.
+ */
+command: string, };
 
 /**
  * A change after a snapshot.
@@ -357,7 +362,7 @@ export type Increment = { "event": "connection", connection: Connection, } | { "
 /**
  * A list of the server.
  */
-export type ListName = "tools" | "resources" | "resourceTemplates" | "prompts";
+export type ListName = "tools" | "resources" | "resourceTemplates" | "prompts" | "skills";
 
 export type Tool = { era: Era, name: string, arguments: JsonObject, task?: boolean, };
 
@@ -394,9 +399,9 @@ export type Listed = { state: ListState, items: JsonObject[], };
 
 export type Complete = { era: Era, ref: Reference, argument: Argument, context?: { [key in string]: string }, };
 
-export type Reference = { "type": "ref/prompt", name: string, } | { "type": "ref/resource", uri: string, };
-
 export type Argument = { name: string, value: string, };
+
+export type Reference = { "type": "ref/prompt", name: string, } | { "type": "ref/resource", uri: string, };
 
 export type Completed = { values: Array<string>, total: number | null, hasMore: boolean, };
 
@@ -407,6 +412,89 @@ export type Expanded = { uri: string, };
 export type Variables = { names: Array<string>, };
 
 export type OneEra = { era: Era, };
+
+export type LintReport = { rules: Array<LintRule>, findings: Array<Finding>, 
+/**
+ * Findings of rules that have more than 100.
+ */
+omitted: number, hosts: Array<SeenByHost>, };
+
+/**
+ * The name of a tool, and what the model gets.
+ */
+export type ShownName = { tool: string, shown: string, lost: boolean, };
+
+/**
+ * The server as one host sees it.
+ */
+export type SeenByHost = { host: string, title: string, 
+/**
+ * Where the form of the names is from.
+ */
+source: string | null, tools: number, 
+/**
+ * A tool makes it refuse its requests to the model.
+ */
+refuses: boolean, 
+/**
+ * Tools that it leaves out.
+ */
+dropped: number, 
+/**
+ * The first tools.
+ */
+names: Array<ShownName>, 
+/**
+ * Declared capabilities that it is not known to use.
+ */
+ignores: Array<string>, ignoresSource: string | null, };
+
+export type Severity = "warning" | "error";
+
+/**
+ * A rule: what it finds, why that matters, and what to do.
+ */
+export type LintRule = { id: string, 
+/**
+ * If no host loses a tool by it.
+ */
+severity: Severity, title: string, why: string, advice: string, source: string, };
+
+/**
+ * A fault, and where it is.
+ */
+export type Finding = { rule: string, severity: Severity, list: LintedList, 
+/**
+ * The position in the list; `None` for the list, or the server.
+ */
+index: number | null, 
+/**
+ * The name of the tool or prompt, or the URI of the resource, as the server sent it, but cut.
+ */
+item: string | null, 
+/**
+ * A JSON pointer into the item, printable.
+ */
+pointer: string, 
+/**
+ * The fault in words; the server's parts are printable.
+ */
+what: string, hosts: Array<Affected>, };
+
+/**
+ * The part of a server that a finding is about.
+ */
+export type LintedList = "server" | "tools" | "resources" | "resourceTemplates" | "prompts";
+
+/**
+ * The effect of a limit on a tool beyond it.
+ */
+export type Effect = "refuses" | "drops" | "cuts" | "renames" | "misreads";
+
+/**
+ * A host that does not take something as it is.
+ */
+export type Affected = { host: string, effect: Effect, source: string, };
 
 export type Pinged = { ms: number, };
 
@@ -449,6 +537,75 @@ export type Exported = "jsonl" | "har";
  */
 export type Saved = { name: string, text: string, };
 
+export type OpenApp = { era: Era, uri: string, origin: string, };
+
+export type OpenedApp = { app: number, port: number, token: string, bytes: number, ui: JsonObject | null, 
+/**
+ * The header `Content-Security-Policy`.
+ */
+policy: string, 
+/**
+ * The attribute `allow` of its frames.
+ */
+allow: string, 
+/**
+ * Declared domains that are none.
+ */
+refused: Array<string>, };
+
+export type RunApp = { era: Era, app: number, tool: string, arguments: JsonObject, 
+/**
+ * The theme and the language of the page.
+ */
+context: JsonObject, };
+
+export type BegunRun = { run: number, };
+
+export type AppSaid = { run: number, text: string, 
+/**
+ * The frame has removed the app, for this reason.
+ */
+stopped: boolean, };
+
+export type AppSeen = { run: number, seen: number, };
+
+/**
+ * The news of an app.
+ */
+export type AppNews = { messages: Array<string>, version: number, shown: AppShown, };
+
+/**
+ * The part that the page shows.
+ */
+export type AppShown = { state: AppLife, 
+/**
+ * Why the app was removed.
+ */
+why: string | null, height: number, asked: Array<AppWish>, 
+/**
+ * The call that the app shows, and those that it has made.
+ */
+calls: Array<number>, };
+
+export type AppLife = "loading" | "silent" | "initializing" | "ready" | "closed";
+
+/**
+ * A request that waits for the person.
+ */
+export type AppWish = { 
+/**
+ * Its number on the page: an app may use an id twice.
+ */
+number: number, method: string, params: JsonObject | null, };
+
+export type AppLeave = { run: number, number?: number, action: AppAction, };
+
+export type AppAction = "allow" | "always" | "refuse" | "close";
+
+export type OneSkillFile = { era: Era, skill: string, file: string, };
+
+export type SkillFile = { bytes: number, text: string | null, };
+
 export interface Commands {
   // Calls a tool. Arguments are checked only by the server, so that one sees what it says.
   call: [Tool, Started];
@@ -464,8 +621,8 @@ export interface Commands {
   cancel: [OneCall, Nothing];
   // Answers a round. `form`: `action`, and `content` if accepted, which is refused with its
   // problem if it does not match the form; the round stays open then. `url`: `action`.
-  // `sampling`: `accept` with `content` (a `CreateMessageResult`), or `decline`. `login`: only
-  // `cancel`.
+  // `sampling`: `accept` with `content` (a `CreateMessageResult`), or `decline`. `login`:
+  // only `cancel`.
   answer: [Answer, Nothing];
   // The items of a list, as the server sent them.
   list: [List, Listed];
@@ -476,6 +633,8 @@ export interface Commands {
   variables: [Template, Variables];
   subscribe: [Resource, Nothing];
   unsubscribe: [Resource, Nothing];
+  // Checks the lists as they were read last.
+  lint: [OneEra, LintReport];
   ping: [OneEra, Pinged];
   // Opens a connection: the first time, or again. A started server is ended first.
   reconnect: [OneEra, Nothing];
@@ -499,4 +658,18 @@ export interface Commands {
   wire: [Rows, Fetched];
   // All rows that are kept, whole.
   export: [Export, Saved];
+  // Reads an app, and serves it to a frame of the page that is at `origin`, at
+  // `http://HOST:<port>/<token>/`, where HOST is that of the page.
+  app: [OpenApp, OpenedApp];
+  // Calls the tool of an app, for the app to show.
+  appRun: [RunApp, BegunRun];
+  // Passes on a message of the app.
+  appSaid: [AppSaid, Nothing];
+  // Waits for messages to the app, or for a version after `seen` of what is shown.
+  appNext: [AppSeen, AppNews];
+  // Decides about a request of the app.
+  appLeave: [AppLeave, Nothing];
+  // Reads a file of a listed skill, given by its URI. It is refused unless its size, its
+  // digest and, for the `SKILL.md`, its frontmatter are those of its entry.
+  skillFile: [OneSkillFile, SkillFile];
 }

@@ -7,13 +7,11 @@ import { MOD, useKey } from "../keys";
 import { Badge, Button, Empty, Facts, Head, IconButton, ProblemBox } from "../parts/controls";
 import { Split } from "../parts/split";
 import { JsonView, mono } from "../parts/text";
-import { go, usePlace } from "../place";
 import { command } from "../program";
 import type { AppShown, AppWish, JsonObject, OpenedApp } from "../generated/protocol";
 import { useTheme } from "../shell/theme";
 import { useAction, useConnection, useEra, useKnown, useList } from "../store";
-import { brief, many, objectIn, sizeOf, textIn } from "../words";
-import { useInstead } from "./instead";
+import { brief, objectIn, sizeOf, textIn } from "../words";
 
 const nameOf = (tool: JsonObject): string => textIn(tool, "name") ?? "";
 const interfaceOf = (tool: JsonObject): string | null => {
@@ -22,26 +20,18 @@ const interfaceOf = (tool: JsonObject): string | null => {
 };
 
 export function Apps() {
-  const { item } = usePlace();
-  const era = useEra();
   const list = useList("tools");
-  const tools = useMemo(() => (list.items ?? []).filter((tool) => interfaceOf(tool) !== null), [list.items]);
-  const noTools = useInstead("tools", "tools", list);
+  const items = useMemo(() => list.items?.filter((tool) => interfaceOf(tool) !== null) ?? null, [list.items]);
   const none = <Empty title="No tool of this server has an app." children={<p>A tool names its app in _meta.ui.resourceUri, from 2025-06-18 on.</p>} />;
-  const tool = tools.find((one) => nameOf(one) === item);
   return (
     <Split
-      label="apps"
-      items={tools}
-      keyOf={nameOf}
-      textOf={nameOf}
-      row={(one) => <span className="mono ellipsis">{brief(nameOf(one), 120)}</span>}
-      chosen={item}
-      onChoose={(name) => go("apps", name)}
-      onRefresh={list.refresh}
-      instead={tools.length > 0 ? null : (noTools ?? none)}>
-      {tool && <App key={`${era} ${item}`} tool={tool} />}
-      {item === null && tools.length > 0 && <Empty title={`${many(tools.length, "app")}. Choose one, and run it.`} />}
+      page="apps"
+      lists={[["app", { ...list, items }]]}
+      names={["name"]}
+      verb="run it"
+      none={list.items && list.items.length > 0 ? none : undefined}
+      row={(one) => <span className="mono ellipsis">{brief(nameOf(one), 120)}</span>}>
+      {(tool) => <App tool={tool} />}
     </Split>
   );
 }

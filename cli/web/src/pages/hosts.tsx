@@ -1,4 +1,4 @@
-// What each host will see of the server.
+// The server as each host will see it.
 import { Badge } from "../parts/controls";
 import type { SeenByHost } from "../generated/protocol";
 import { brief, many } from "../words";

@@ -1,42 +1,30 @@
 // The skills of the server: their frontmatter, their files, and what each says.
-import { useEffect, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { Badge, Empty, Facts, Head, ProblemBox } from "../parts/controls";
 import { Split } from "../parts/split";
 import { LongText, mono } from "../parts/text";
-import { go, usePlace } from "../place";
 import { command } from "../program";
 import type { Json, JsonObject } from "../generated/protocol";
-import { useAction, useConnection, useEra, useList, useRevision } from "../store";
-import { brief, many, objectIn, objectsIn, sizeOf, textIn } from "../words";
-import { useInstead } from "./instead";
+import { useAction, useEra, useList, useRevision } from "../store";
+import { brief, objectIn, objectsIn, sizeOf, textIn } from "../words";
 
 const uriOf = (skill: JsonObject): string => textIn(skill, "uri") ?? "";
 const matterOf = (skill: JsonObject): JsonObject => objectIn(skill, "frontmatter") ?? {};
 const nameOf = (skill: JsonObject): string => textIn(matterOf(skill), "name") ?? uriOf(skill);
-const searched = (skill: JsonObject): string => `${uriOf(skill)} ${nameOf(skill)} ${textIn(matterOf(skill), "description") ?? ""}`;
 const asText = (value: Json): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 export function Skills() {
-  const { item } = usePlace();
-  const era = useEra();
   const list = useList("skills");
-  const skills = list.items ?? [];
-  const skill = skills.find((one) => uriOf(one) === item);
-  const isAbsent = useConnection()?.lists.skills.state === "absent";
-  const listed = useInstead("skills", "skills", list);
+  const items = useMemo(() => list.items?.map((skill) => ({ ...matterOf(skill), ...skill })) ?? null, [list.items]);
   return (
     <Split
-      label="skills"
-      items={skills}
-      keyOf={uriOf}
-      textOf={searched}
-      row={(one) => <span className="mono ellipsis">{brief(nameOf(one), 120)}</span>}
-      chosen={item}
-      onChoose={(uri) => go("skills", uri)}
-      onRefresh={list.refresh}
-      instead={isAbsent && skills.length === 0 ? <Missing /> : listed}>
-      {skill && <Skill key={`${era} ${item}`} skill={skill} />}
-      {item === null && skills.length > 0 && <Empty title={`${many(skills.length, "skill")}. Choose one, and read it.`} />}
+      page="skills"
+      lists={[["skill", { ...list, items }]]}
+      names={["uri"]}
+      verb="read it"
+      none={list.state === "absent" ? <Missing /> : undefined}
+      row={(one) => <span className="mono ellipsis">{brief(nameOf(one), 120)}</span>}>
+      {(skill) => <Skill skill={skill} />}
     </Split>
   );
 }

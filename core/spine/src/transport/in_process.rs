@@ -151,7 +151,7 @@ impl Outbound for ToClient {
         }
     }
 
-    /// Otherwise, handlers that report progress faster than the client reads it would fill the queue.
+    /// Otherwise, handlers that report progress faster than the client reads would fill the queue.
     fn is_behind(&self) -> bool {
         self.queued.load(Ordering::Relaxed) > MAX_QUEUED
     }

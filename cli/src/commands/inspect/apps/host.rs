@@ -1,10 +1,13 @@
 //! The host of an app: answers it, asks the person for what it wants, and keeps every message for
 //! the wire.
 
-use super::find;
+use super::{
+    Apps, find,
+    run::{Life, Run, Shown, State, Wish},
+};
 use crate::commands::inspect::{
+    answer::{Answered, done, written},
     calls::{Asked, Kind},
-    commands::{Answered, done, written},
     inspector::Inspector,
     state::{CallState, Era, ListName, MAX_PART},
 };
@@ -52,62 +55,6 @@ const OF_SERVER: [&str; 7] = [
     method::PROMPTS_GET,
     method::PROMPTS_LIST,
 ];
-
-/// An app that is shown with a call of its tool.
-pub(super) struct Run {
-    pub(super) number: u64,
-    era: Era,
-    arguments: Map<String, Value>,
-    /// The members of the answer to its `ui/initialize`.
-    welcome: Map<String, Value>,
-    state: Mutex<State>,
-    changed: Notify,
-}
-
-struct State {
-    shown: Shown,
-    /// Messages that the page has not passed on yet.
-    outgoing: Vec<String>,
-    version: u64,
-    is_trusted: bool,
-}
-
-/// The part that the page shows.
-#[derive(Debug, Clone, Serialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "AppShown"))]
-struct Shown {
-    state: Life,
-    /// Why the app was removed.
-    why: Option<String>,
-    height: f64,
-    asked: Vec<Wish>,
-    /// The call that the app shows, and those that it has made.
-    calls: Vec<u64>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "AppLife"))]
-#[serde(rename_all = "lowercase")]
-enum Life {
-    Loading,
-    Silent,
-    Initializing,
-    Ready,
-    Closed,
-}
-
-/// A request that waits for the person.
-#[derive(Debug, Clone, Serialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "AppWish"))]
-struct Wish {
-    /// Its number on the page: an app may use an id twice.
-    number: u64,
-    #[serde(skip)]
-    id: RequestId,
-    method: String,
-    #[cfg_attr(test, ts(type = "JsonObject | null"))]
-    params: Option<RawJson>,
-}
 
 #[derive(Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(rename = "RunApp"))]
@@ -167,9 +114,9 @@ pub(in crate::commands::inspect) struct Begun {
 }
 
 /// Calls the tool of an app, for the app to show.
-pub(in crate::commands::inspect) fn run(inspector: &Arc<Inspector>, wanted: Wanted) -> Answered {
+pub(in crate::commands::inspect) fn run(inspector: &Arc<Inspector>, apps: &Apps, wanted: Wanted) -> Answered {
     let Wanted { era, app, tool, arguments, context } = wanted;
-    let ui = inspector.apps.ui_of(app)?;
+    let ui = apps.ui_of(app)?;
     let params = RawJson::from_value(&json!({"name": tool, "arguments": arguments})).ok();
     let call = inspector.start(Asked {
         era,
@@ -179,7 +126,7 @@ pub(in crate::commands::inspect) fn run(inspector: &Arc<Inspector>, wanted: Want
         kind: Kind::Request,
     })?;
     inspector.hub.state().last_call = Some((era, tool.clone(), arguments.clone()));
-    let number = inspector.apps.number();
+    let number = apps.number();
     let shown = Shown { state: Life::Loading, why: None, height: HEIGHTS.1, asked: Vec::new(), calls: vec![call] };
     let run = Arc::new(Run {
         number,
@@ -189,7 +136,7 @@ pub(in crate::commands::inspect) fn run(inspector: &Arc<Inspector>, wanted: Want
         state: Mutex::new(State { shown, outgoing: Vec::new(), version: 1, is_trusted: false }),
         changed: Notify::new(),
     });
-    inspector.apps.begin(Arc::clone(&run));
+    apps.begin(Arc::clone(&run));
     tokio::spawn(async move {
         tokio::time::sleep(SILENT_AFTER).await;
         run.change(|shown| {
@@ -231,8 +178,12 @@ fn welcome(ui: &Value, tool: Option<Value>, mut context: Map<String, Value>) -> 
 }
 
 /// Takes a message of an app, or that the frame has removed it.
-pub(in crate::commands::inspect) fn said(inspector: &Arc<Inspector>, Said { run, text, stopped }: Said) -> Answered {
-    let run = inspector.apps.run(run)?;
+pub(in crate::commands::inspect) fn said(
+    inspector: &Arc<Inspector>,
+    apps: &Apps,
+    Said { run, text, stopped }: Said,
+) -> Answered {
+    let run = apps.run(run)?;
     if stopped {
         run.change(|shown| (shown.state, shown.why) = (Life::Closed, Some(text)));
         return done(Ok(()));
@@ -252,7 +203,7 @@ pub(in crate::commands::inspect) fn said(inspector: &Arc<Inspector>, Said { run,
     done(Ok(()))
 }
 
-/// What is new about an app.
+/// The news of an app.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(rename = "AppNews"))]
 pub(in crate::commands::inspect) struct News<'a> {
@@ -262,8 +213,8 @@ pub(in crate::commands::inspect) struct News<'a> {
 }
 
 /// Waits for messages to the app, or for a change of what the page shows.
-pub(in crate::commands::inspect) async fn next(inspector: &Inspector, Next { run, seen }: Next) -> Answered {
-    let run = inspector.apps.run(run)?;
+pub(in crate::commands::inspect) async fn next(apps: &Apps, Next { run, seen }: Next) -> Answered {
+    let run = apps.run(run)?;
     let news = async {
         loop {
             let changed = run.changed.notified();
@@ -283,9 +234,10 @@ pub(in crate::commands::inspect) async fn next(inspector: &Inspector, Next { run
 /// The person allows or refuses a request, or closes the app.
 pub(in crate::commands::inspect) fn leave(
     inspector: &Arc<Inspector>,
+    apps: &Apps,
     Leave { run, number, action }: Leave,
 ) -> Answered {
-    let run = inspector.apps.run(run)?;
+    let run = apps.run(run)?;
     if action == Action::Close {
         run.close(inspector);
         return done(Ok(()));

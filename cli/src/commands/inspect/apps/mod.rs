@@ -2,10 +2,11 @@
 
 pub(super) mod host;
 mod policy;
+mod run;
 mod site;
 
 use super::{
-    commands::{Answered, written},
+    answer::{Answered, written},
     http,
     inspector::Inspector,
     state::{Era, ListName},
@@ -16,8 +17,8 @@ use crate::{
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
-use host::Run;
 use policy::Policy;
+use run::Run;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{
@@ -29,7 +30,7 @@ use std::{
 };
 use trunkline::{
     RequestOptions,
-    protocol::{RawJson, app, extension, method, model::ClientCapabilities},
+    protocol::{RawJson, app, method},
 };
 
 /// Apps that are kept; the page shows one at a time.
@@ -121,15 +122,8 @@ fn gone() -> Failure {
     Failure::usage(format!("The app is no longer kept: the last {MAX_APPS} are"))
 }
 
-/// Declares to servers that the page shows apps.
-pub(super) fn capabilities() -> ClientCapabilities {
-    let settings = json!({"mimeTypes": [app::MIME_TYPE]});
-    let extensions = [(extension::APPS.id.to_owned(), settings)].into_iter().collect();
-    ClientCapabilities { extensions: Some(extensions), ..ClientCapabilities::default() }
-}
-
 /// Reads an app from the server, and serves it to the frame of the page.
-pub(super) async fn open(inspector: &Inspector, Wanted { era, uri, origin }: Wanted) -> Answered {
+pub(super) async fn open(inspector: &Inspector, apps: &Apps, Wanted { era, uri, origin }: Wanted) -> Answered {
     check_page(&origin)?;
     let connection = inspector.connection(era)?;
     let params = RawJson::object(&json!({"uri": uri}));
@@ -138,20 +132,20 @@ pub(super) async fn open(inspector: &Inspector, Wanted { era, uri, origin }: Wan
     let result = read.map_err(|error| connection.failure(error, &format!("reading {uri}")))?;
     let (html, said) = interface(&result, &uri)?;
     let ui = said.or_else(|| ui_in(&mut find(inspector, (era, ListName::Resources), "uri", &uri)?)).unwrap_or_default();
-    let page_and_frame = format!("{origin} {}", origin_of(&origin, inspector.apps.port));
+    let page_and_frame = format!("{origin} {}", origin_of(&origin, apps.port));
     let app = App {
-        number: inspector.apps.number(),
+        number: apps.number(),
         token: super::token()?,
         policy: Policy::of(&ui, &page_and_frame),
         page: origin,
         html,
         ui,
     };
-    let Apps { port, .. } = *inspector.apps;
+    let Apps { port, .. } = *apps;
     let opened =
         Opened { app: app.number, port, token: &app.token, bytes: app.html.len(), ui: &app.ui, policy: &app.policy };
     let answer = written(&opened);
-    let mut open = inspector.apps.open();
+    let mut open = apps.open();
     open.truncate(MAX_APPS - 1);
     open.push_front(app);
     answer

@@ -1,6 +1,6 @@
 //! Network access for authorization, and checks of the URLs that may be requested.
 
-use super::{AuthExchange, AuthObserver, observer::Clause};
+use super::{AuthExchange, AuthObserver, AuthRepeat, observer::Clause, repeat::spent};
 use crate::{
     auth::{FetchError, resource_url::is_safe},
     client_auth::AuthError,
@@ -120,9 +120,28 @@ impl NetworkContext {
         let seen = self.observer.is_some().then(|| request.clone());
         let response = self.exchange(request).await?;
         if let Some(request) = seen {
-            self.observe(|| clause.step(self, &request, &response));
+            self.observe(|| self.step(clause, &request, &response));
         }
         Ok(response)
+    }
+
+    fn step(&self, clause: Clause, request: &Request<Bytes>, response: &Response<Bytes>) -> AuthExchange {
+        let repeat = match spent(request, response.status()) {
+            Some(why) => AuthRepeat(Err(why)),
+            None => self.repeat(clause, request.clone()),
+        };
+        clause.step(request, response, repeat)
+    }
+
+    fn repeat(&self, clause: Clause, request: Request<Bytes>) -> AuthRepeat {
+        let network = self.clone();
+        AuthRepeat(Ok(Arc::new(move || {
+            let (network, request) = (network.clone(), request.clone());
+            Box::pin(async move {
+                let response = network.exchange(request.clone()).await?;
+                Ok(network.step(clause, &request, &response))
+            })
+        })))
     }
 
     /// Sends a request that no observer sees.
@@ -157,6 +176,52 @@ pub(super) fn split(url: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Mutex;
+
+    /// A network that refuses the first request, and grants the others.
+    struct Network(Mutex<Vec<Request<Bytes>>>);
+
+    impl AuthNetwork for Network {
+        fn fetch(&self, request: Request<Bytes>, _: NetworkAccess) -> BoxedTask<Result<Response<Bytes>, FetchError>> {
+            let mut requests = self.0.lock().unwrap();
+            requests.push(request);
+            let (status, body) =
+                if requests.len() == 1 { (400, r#"{"error":"x"}"#) } else { (200, r#"{"token_type":"Bearer"}"#) };
+            let response = Response::builder().status(status).body(Bytes::from_static(body.as_bytes())).unwrap();
+            Box::pin(std::future::ready(Ok(response)))
+        }
+
+        fn access_of(&self, _: &str, _: Option<IpAddr>) -> NetworkAccess {
+            NetworkAccess::Anywhere
+        }
+    }
+
+    #[tokio::test]
+    async fn a_step_is_repeated_until_its_code_is_used() {
+        let (network, seen) = (Arc::new(Network(Mutex::default())), Arc::new(Mutex::new(Vec::new())));
+        let observed = Arc::clone(&seen);
+        let context = NetworkContext {
+            network: Arc::<Network>::clone(&network),
+            access: NetworkAccess::Anywhere,
+            revision: "",
+            runtime: crate::transport::TokioRuntime::current(),
+            timeout: Duration::from_secs(60),
+            observer: Some(AuthObserver::new(move |step| observed.lock().unwrap().push(step))),
+        };
+        let form = Bytes::from_static(b"grant_type=authorization_code&code=secret");
+        let request = Request::post("https://a.example/token").header("accept", "application/json").body(form).unwrap();
+        context.send(request, Clause::TOKEN).await.unwrap();
+        let refused = seen.lock().unwrap()[0].clone();
+        assert_eq!((refused.status, &*refused.members), (Some(400), &["error = x".to_owned()][..]));
+        let repeated = refused.repeat.send().await.unwrap();
+        assert_eq!((repeated.status, &*repeated.members), (Some(200), &["token_type = Bearer".to_owned()][..]));
+        let error = repeated.repeat.send().await.unwrap_err();
+        assert!(error.0.contains("used its code"), "{error}");
+        let sent = network.0.lock().unwrap();
+        assert_eq!((sent.len(), sent[0].body(), sent[0].headers()), (2, sent[1].body(), sent[1].headers()));
+        assert_eq!(seen.lock().unwrap().len(), 1, "the observer sees the login only");
+        assert!(!format!("{refused:?}").contains("secret"));
+    }
 
     #[test]
     fn urls_are_split_as_they_are() {

@@ -1,6 +1,6 @@
 //! The steps of a login, for whoever has to find out why one fails.
 
-use super::{AuthRepeat, auth_network::NetworkContext};
+use crate::{client_auth::AuthError, runtime::BoxedTask};
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use serde_json::Value;
@@ -24,6 +24,48 @@ pub struct AuthExchange {
     /// Repeats the step.
     pub repeat: AuthRepeat,
 }
+
+/// Repeats a step of a login with what the steps before it have given. Its request may contain
+/// secrets, which it does not show.
+#[derive(Clone)]
+pub struct AuthRepeat(pub(super) Result<Arc<Repeat>, &'static str>);
+
+pub(super) type Repeat = dyn Fn() -> BoxedTask<Result<AuthExchange, AuthError>> + Send + Sync;
+
+impl AuthRepeat {
+    /// The step of a browser.
+    pub(super) const IN_BROWSER: Self = Self(Err("This request is one of your browser: log in again to make it"));
+    /// The refusal with which a login begins.
+    pub(super) const BY_SERVER: Self = Self(Err("The next request to the server repeats this: log in again"));
+
+    /// Sends the request again, as it was. The login does not continue from there, and the observer
+    /// is not told.
+    ///
+    /// # Errors
+    /// If there is no response, or the request cannot be repeated: a browser made it, or it
+    /// contains a code that is valid once.
+    pub async fn send(&self) -> Result<AuthExchange, AuthError> {
+        match &self.0 {
+            Ok(repeat) => repeat().await,
+            Err(why) => Err(AuthError((*why).to_owned())),
+        }
+    }
+}
+
+impl fmt::Debug for AuthRepeat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AuthRepeat")
+    }
+}
+
+/// A step is the same with and without the means to repeat it.
+impl PartialEq for AuthRepeat {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for AuthRepeat {}
 
 /// A function that gets each step of a login when it has happened.
 ///
@@ -71,9 +113,9 @@ impl Clause {
     /// The step of a response.
     pub(super) fn step(
         &self,
-        network: &NetworkContext,
         request: &Request<Bytes>,
         response: &Response<Bytes>,
+        repeat: AuthRepeat,
     ) -> AuthExchange {
         let Self(clause, names) = *self;
         let body: Value = serde_json::from_slice(response.body()).unwrap_or_default();
@@ -93,7 +135,7 @@ impl Clause {
             status: Some(response.status().as_u16()),
             members: names.iter().filter_map(member).collect(),
             clause,
-            repeat: AuthRepeat::new(network, request, *self, response.status()),
+            repeat,
         }
     }
 }

@@ -36,8 +36,8 @@ impl LastIssuer {
     }
 }
 
-/// Whether an entry of a store has secrets. One that only says where the tokens of a server are has
-/// none.
+/// Returns whether an entry of a store has secrets. One that only says where the tokens of a server
+/// are has none.
 #[cfg(feature = "keychain")]
 pub(crate) fn is_secret(key: &str) -> bool {
     !key.starts_with(SERVER)

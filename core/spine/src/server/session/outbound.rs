@@ -77,8 +77,8 @@ pub trait Outbound: Send + Sync + 'static {
         false
     }
 
-    /// Returns whether the client reads more slowly than messages arrive, so that those that replace
-    /// each other should wait.
+    /// Returns whether the client reads more slowly than messages arrive, so that those that
+    /// replace each other should wait.
     fn is_behind(&self) -> bool {
         self.is_congested()
     }

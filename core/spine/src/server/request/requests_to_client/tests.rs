@@ -12,7 +12,6 @@ use crate::{
         CallError, ClientRequestError, Context, InputRequest, InputRequired, Outbound, Server, ServerOptions,
         tests::{Out, Peer, accept, modern, server, text_of},
     },
-    sync::Mutex,
 };
 use bytes::Bytes;
 use serde_json::{Value, json};

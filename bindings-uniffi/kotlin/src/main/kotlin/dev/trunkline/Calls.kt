@@ -28,7 +28,7 @@ internal class Callable(
     val tool: String? = null,
     val run: Handler,
 ) {
-    /** Whether the last call took less time than waking another thread does, and ended on the thread where it began. */
+    /** The last call took less time than waking another thread does, and ended on the thread where it began. */
     @Volatile
     var isShort: Boolean = false
 }

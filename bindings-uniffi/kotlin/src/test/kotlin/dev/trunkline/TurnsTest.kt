@@ -126,7 +126,7 @@ class TurnsTest {
         taken(2)
         val call = async(Dispatchers.IO) { bob.callTool<String>("now") }
         delay(200.milliseconds)
-        // Those that were sent before its turn, of whatever the connection asks first.
+        // The blocks that were sent before its turn, of whatever the connection asks first.
         go.release(6)
         assertEquals("bob", withTimeout(20.seconds) { call.await() })
         assertTrue(calls.count { it.isActive } >= 10)
