@@ -1,4 +1,5 @@
 // A server over HTTP that asks for a login, and its authorization server.
+import { URLSearchParams } from "node:url";
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 

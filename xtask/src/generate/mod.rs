@@ -74,8 +74,8 @@ pub(crate) fn run(workspace: &Workspace, is_check: bool) -> Result<bool> {
     Ok(true)
 }
 
-/// The types that cross between `trunkline inspect` and its page. A test of the program, whose types
-/// are not public, writes them here, and compares them otherwise.
+/// The types that cross between `trunkline inspect` and its page. A test of the program, whose
+/// types are not public, writes them here, and compares them otherwise.
 fn page(workspace: &Workspace) -> Result<()> {
     let mut cargo = rust::cargo(workspace);
     cargo.args(["test", "--quiet", "--package", "trunkline-cli", "--bin", "trunkline", "the_page_has_the_types"]);

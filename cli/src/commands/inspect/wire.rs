@@ -403,7 +403,7 @@ mod tests {
         let mut wire = Wire::default();
         let http = HttpPart {
             status: Some(302),
-            request_headers: vec![("authorization".to_owned(), "[redacted]".to_owned())],
+            request_headers: vec![("cookie".to_owned(), "[redacted]".to_owned())],
             response_headers: vec![("Location".to_owned(), "/x".to_owned())],
             error: None,
         };
@@ -416,7 +416,7 @@ mod tests {
         assert_eq!((&entry["time"], &entry["timings"]["wait"]), (&json!(5.0), &json!(5.0)));
         assert_eq!(entry["request"]["url"], "http://127.0.0.1:1/mcp?a=b&c");
         assert_eq!(entry["request"]["queryString"], json!([{"name": "a", "value": "b"}, {"name": "c", "value": ""}]));
-        assert_eq!(entry["request"]["headers"], json!([{"name": "authorization", "value": "[redacted]"}]));
+        assert_eq!(entry["request"]["headers"], json!([{"name": "cookie", "value": "[redacted]"}]));
         assert_eq!((&entry["response"]["status"], &entry["response"]["redirectURL"]), (&json!(302), &json!("/x")));
         assert_eq!(wire.lines().lines().count(), 2);
     }

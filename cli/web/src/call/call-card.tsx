@@ -9,7 +9,7 @@ import type { Call, Round } from "../generated/protocol";
 import { useAction, useKnown, useRevision } from "../store";
 import { brief, isObject, msOf, printable, sizeOf, timeOf } from "../words";
 import { ResultView } from "./result";
-import { RoundCard } from "./round";
+import { RoundCards } from "./round";
 
 export const isToolError = (call: Call): boolean => isObject(call.result?.json) && call.result.json.isError === true;
 
@@ -58,9 +58,7 @@ function Body({ call, rounds }: { call: Call; rounds: Round[] }) {
   return (
     <div className="call-body">
       {call.state === "running" && rounds.length === 0 && <Progress call={call} />}
-      {rounds.map((round) => (
-        <RoundCard key={round.id} round={round} />
-      ))}
+      <RoundCards rounds={rounds} />
       {call.problem && <ProblemBox problem={call.problem} />}
       {call.result && <ResultView call={call} content={call.result} />}
     </div>

@@ -11,7 +11,12 @@ import { brief, objectIn, objectsIn, printable, textIn } from "../words";
 
 const SAMPLE: JsonObject = { role: "assistant", content: { type: "text", text: "" }, model: "a person", stopReason: "endTurn" };
 
-export function RoundCard({ round }: { round: Round }) {
+const ASKS = "The server asks";
+const TITLES = { form: ASKS, url: `${ASKS} to open a page`, sampling: `${ASKS} for a message of a model`, login: "Log in" };
+
+export const RoundCards = ({ rounds }: { rounds: Round[] }) => rounds.map((round) => <RoundCard key={round.id} round={round} />);
+
+function RoundCard({ round }: { round: Round }) {
   const { busy, problem, run } = useAction();
   const schema = objectIn(round.params, "requestedSchema");
   const [content, setContent] = useState<JsonObject | null>(round.kind === "sampling" ? SAMPLE : {});
@@ -26,17 +31,11 @@ export function RoundCard({ round }: { round: Round }) {
     // Focus the answer after a call, but never take the focus from a field that is being edited.
     if (idle) card.current?.querySelector<HTMLElement>("input, textarea, select, button")?.focus();
   }, []);
-  const title = {
-    form: "The server asks",
-    url: "The server asks to open a page",
-    sampling: "The server asks for a message of a model",
-    login: "Log in",
-  };
   return (
     <section
       ref={card}
       className="round"
-      aria-label={title[round.kind]}
+      aria-label={TITLES[round.kind]}
       onKeyDown={(event) => {
         if (event.key !== "Enter" || !(event.metaKey || event.ctrlKey)) return;
         event.stopPropagation();
@@ -45,7 +44,7 @@ export function RoundCard({ round }: { round: Round }) {
       }}>
       <h3>
         <CircleHelp className="icon" aria-hidden />
-        {title[round.kind]}
+        {TITLES[round.kind]}
       </h3>
       {round.kind !== "sampling" && <p className="message">{printable(round.message)}</p>}
       {round.kind === "form" && schema && <Form schema={schema} value={{}} onChange={setContent} disabled={busy} />}

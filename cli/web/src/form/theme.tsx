@@ -136,14 +136,7 @@ function Input(props: Props<"BaseInputTemplate">) {
       ) : (
         <input type={found} step={step} min={min} max={max} list={`${id}-offered`} {...shared} />
       )}
-      {completing && (
-        <datalist
-          id={`${id}-offered`}
-          children={offered.values.map((one) => (
-            <option key={one} value={one} />
-          ))}
-        />
-      )}
+      {completing && <datalist id={`${id}-offered`} children={offered.values.map((one) => <option key={one} value={one} />)} />}
       {printable(text) !== text && <p className="field-errors">Hidden characters: {brief(printable(text))}</p>}
     </div>
   );

@@ -76,52 +76,52 @@ servers: Array<ServerChoice>,
 lingerSeconds: number, };
 
 /**
- * A form of a call as code.
+ * A question of the server: it belongs into the call that it is part of.
  */
-export type CodeForm = { form: string, label: string, };
+export type Round = { id: number, era: Era, 
+/**
+ * The call that it belongs to; `null` if that cannot be known, or if there is none.
+ */
+call: number | null, at: number, kind: RoundKind, 
+/**
+ * The text for the person.
+ */
+message: string, params: JsonObject, };
 
 /**
- * A request of the page.
+ * The revisions with a session, or those without.
  */
-export type Call = { id: number, era: Era, method: string, 
-/**
- * The name of the tool or prompt, the URI of the resource.
- */
-about: string | null, 
-/**
- * The parameters; at most 100 KB, otherwise `null`.
- */
-params: Json, at: number, state: CallState, progress: Progress | null, 
-/**
- * The whole result of the protocol, unchanged, if `done`. A tool's own error is in it
- * (`isError`).
- */
-result: Content | null, problem: Problem | null, 
-/**
- * How long it took, if it has ended.
- */
-ms: number | null, 
-/**
- * The task that the server made of the call.
- */
-task: string | null, };
+export type Era = "legacy" | "modern";
+
+export type RoundKind = "form" | "url" | "sampling" | "login";
 
 /**
- * JSON of any size.
+ * One rung of the login ladder.
  */
-export type Content = { 
+export type Exchange = { id: number, at: number, method: string, 
 /**
- * The size of the JSON text.
+ * Without its query.
  */
-bytes: number, 
+url: string, 
 /**
- * The value, if it has at most 100 KB.
+ * `null`: the person's browser made the request.
  */
-json?: Json, 
+status: number | null, 
 /**
- * Otherwise the first 100 KB of the JSON text; `body` with the number of the call has all.
+ * The members that matter, such as `issuer = https://login.example.com`.
  */
-part?: string, };
+members: Array<string>, 
+/**
+ * The text that it must follow, such as `RFC 8414 section 3.2`.
+ */
+clause: string, 
+/**
+ * The response is as the text demands: a status below 400, and no `error`. The first 401 of
+ * the server passes.
+ */
+pass: boolean, };
+
+export type ConnectionState = "idle" | "connecting" | "open" | "unsupported" | "failed" | "closed";
 
 /**
  * A failure as the page of `inspect` shows it: the lines that the program would print.
@@ -152,59 +152,19 @@ lines: Array<string>,
  */
 rpc: { code: number; message: string; data?: Json } | null, };
 
-export type Progress = { progress: number, total: number | null, 
-/**
- * At most 1 KB.
- */
-message: string | null, at: number, };
+export type Lists = { tools: ListState, resources: ListState, resourceTemplates: ListState, prompts: ListState, skills: ListState, };
 
+export type ListState = { state: ListProgress, count: number, 
 /**
- * The revisions with a session, or those without.
+ * Grows with each change; fetch the items again with `list`.
  */
-export type Era = "legacy" | "modern";
+version: number, 
+/**
+ * 2026-07-28: how long the list may be cached.
+ */
+ttlMs: number | null, cacheScope: string | null, problem: Problem | null, };
 
-export type CallState = "running" | "done" | "failed" | "cancelled";
-
-export type LogMessage = { at: number, era: Era, level: string, logger: string | null, 
-/**
- * At most 10 KB of text, or of JSON text if the server sent no string.
- */
-text: string, };
-
-/**
- * One rung of the login ladder.
- */
-export type Exchange = { id: number, at: number, method: string, 
-/**
- * Without its query.
- */
-url: string, 
-/**
- * `null`: the person's browser made the request.
- */
-status: number | null, 
-/**
- * The members that matter, such as `issuer = https://login.example.com`.
- */
-members: Array<string>, 
-/**
- * The text that it must follow, such as `RFC 8414 section 3.2`.
- */
-clause: string, 
-/**
- * The response is as the text demands: a status below 400, and no `error`. The first 401 of
- * the server passes.
- */
-pass: boolean, };
-
-/**
- * A server of the page: one of several has a menu in the header.
- */
-export type ServerChoice = { 
-/**
- * Its name in links (`#/@ID/tools`) and in requests (`?server=ID`).
- */
-id: string, label: string, };
+export type ListProgress = "absent" | "loading" | "ready" | "failed";
 
 /**
  * The connection of one era.
@@ -239,21 +199,20 @@ openings: number,
  */
 problem: Problem | null, lists: Lists, };
 
-export type ConnectionState = "idle" | "connecting" | "open" | "unsupported" | "failed" | "closed";
+export type Program = { version: string, };
 
-export type Lists = { tools: ListState, resources: ListState, resourceTemplates: ListState, prompts: ListState, skills: ListState, };
-
-export type ListState = { state: ListProgress, count: number, 
 /**
- * Grows with each change; fetch the items again with `list`.
+ * The server, as the person named it.
  */
-version: number, 
+export type Target = { 
 /**
- * 2026-07-28: how long the list may be cached.
+ * As the person named it.
  */
-ttlMs: number | null, cacheScope: string | null, problem: Problem | null, };
-
-export type ListProgress = "absent" | "loading" | "ready" | "failed";
+label: string, transport: "stdio" | "http", 
+/**
+ * The command line that opens this page again.
+ */
+command: string, };
 
 /**
  * A message, or an HTTP exchange.
@@ -318,41 +277,82 @@ export type HttpPart = { status: number | null,
  */
 requestHeaders: Array<[string, string]>, responseHeaders: Array<[string, string]>, error: string | null, };
 
+export type LogMessage = { at: number, era: Era, level: string, logger: string | null, 
+/**
+ * At most 10 KB of text, or of JSON text if the server sent no string.
+ */
+text: string, };
+
 export type ResourceSubscription = { era: Era, uri: string, 
 /**
  * How many updates have arrived.
  */
 updates: number, updatedAt: number | null, };
 
-export type RoundKind = "form" | "url" | "sampling" | "login";
+/**
+ * JSON of any size.
+ */
+export type Content = { 
+/**
+ * The size of the JSON text.
+ */
+bytes: number, 
+/**
+ * The value, if it has at most 100 KB.
+ */
+json?: Json, 
+/**
+ * Otherwise the first 100 KB of the JSON text; `body` with the number of the call has all.
+ */
+part?: string, };
+
+export type CallState = "running" | "done" | "failed" | "cancelled";
+
+export type Progress = { progress: number, total: number | null, 
+/**
+ * At most 1 KB.
+ */
+message: string | null, at: number, };
 
 /**
- * A question of the server: it belongs into the call that it is part of.
+ * A request of the page.
  */
-export type Round = { id: number, era: Era, 
+export type Call = { id: number, era: Era, method: string, 
 /**
- * The call that it belongs to; `null` if that cannot be known, or if there is none.
+ * The name of the tool or prompt, the URI of the resource.
  */
-call: number | null, at: number, kind: RoundKind, 
+about: string | null, 
 /**
- * The text for the person.
+ * The parameters; at most 100 KB, otherwise `null`.
  */
-message: string, params: JsonObject, };
+params: Json, at: number, state: CallState, progress: Progress | null, 
+/**
+ * The whole result of the protocol, unchanged, if `done`. A tool's own error is in it
+ * (`isError`).
+ */
+result: Content | null, problem: Problem | null, 
+/**
+ * How long it took, if it has ended.
+ */
+ms: number | null, 
+/**
+ * The task that the server made of the call.
+ */
+task: string | null, };
 
-export type Program = { version: string, };
+/**
+ * A server of the page: one of several has a menu in the header.
+ */
+export type ServerChoice = { 
+/**
+ * Its name in links (`#/@ID/tools`) and in requests (`?server=ID`).
+ */
+id: string, label: string, };
 
 /**
- * The server, as the person named it.
+ * A form of a call as code.
  */
-export type Target = { 
-/**
- * As the person named it.
- */
-label: string, transport: "stdio" | "http", 
-/**
- * The command line that opens this page again.
- */
-command: string, };
+export type CodeForm = { form: string, label: string, };
 
 /**
  * A change after a snapshot.
@@ -399,9 +399,9 @@ export type Listed = { state: ListState, items: JsonObject[], };
 
 export type Complete = { era: Era, ref: Reference, argument: Argument, context?: { [key in string]: string }, };
 
-export type Argument = { name: string, value: string, };
-
 export type Reference = { "type": "ref/prompt", name: string, } | { "type": "ref/resource", uri: string, };
+
+export type Argument = { name: string, value: string, };
 
 export type Completed = { values: Array<string>, total: number | null, hasMore: boolean, };
 
@@ -418,6 +418,44 @@ export type LintReport = { rules: Array<LintRule>, findings: Array<Finding>,
  * Findings of rules that have more than 100.
  */
 omitted: number, hosts: Array<SeenByHost>, };
+
+/**
+ * The effect of a limit on a tool beyond it.
+ */
+export type Effect = "refuses" | "drops" | "cuts" | "renames" | "misreads";
+
+/**
+ * A host that does not take something as it is.
+ */
+export type Affected = { host: string, effect: Effect, source: string, };
+
+/**
+ * The part of a server that a finding is about.
+ */
+export type LintedList = "server" | "tools" | "resources" | "resourceTemplates" | "prompts";
+
+export type Severity = "warning" | "error";
+
+/**
+ * A fault, and where it is.
+ */
+export type Finding = { rule: string, severity: Severity, list: LintedList, 
+/**
+ * The position in the list; `None` for the list, or the server.
+ */
+index: number | null, 
+/**
+ * The name of the tool or prompt, or the URI of the resource, as the server sent it, but cut.
+ */
+item: string | null, 
+/**
+ * A JSON pointer into the item, printable.
+ */
+pointer: string, 
+/**
+ * The fault in words; the server's parts are printable.
+ */
+what: string, hosts: Array<Affected>, };
 
 /**
  * The name of a tool, and what the model gets.
@@ -449,8 +487,6 @@ names: Array<ShownName>,
  */
 ignores: Array<string>, ignoresSource: string | null, };
 
-export type Severity = "warning" | "error";
-
 /**
  * A rule: what it finds, why that matters, and what to do.
  */
@@ -459,42 +495,6 @@ export type LintRule = { id: string,
  * If no host loses a tool by it.
  */
 severity: Severity, title: string, why: string, advice: string, source: string, };
-
-/**
- * A fault, and where it is.
- */
-export type Finding = { rule: string, severity: Severity, list: LintedList, 
-/**
- * The position in the list; `None` for the list, or the server.
- */
-index: number | null, 
-/**
- * The name of the tool or prompt, or the URI of the resource, as the server sent it, but cut.
- */
-item: string | null, 
-/**
- * A JSON pointer into the item, printable.
- */
-pointer: string, 
-/**
- * The fault in words; the server's parts are printable.
- */
-what: string, hosts: Array<Affected>, };
-
-/**
- * The part of a server that a finding is about.
- */
-export type LintedList = "server" | "tools" | "resources" | "resourceTemplates" | "prompts";
-
-/**
- * The effect of a limit on a tool beyond it.
- */
-export type Effect = "refuses" | "drops" | "cuts" | "renames" | "misreads";
-
-/**
- * A host that does not take something as it is.
- */
-export type Affected = { host: string, effect: Effect, source: string, };
 
 export type Pinged = { ms: number, };
 
@@ -587,8 +587,6 @@ why: string | null, height: number, asked: Array<AppWish>,
  */
 calls: Array<number>, };
 
-export type AppLife = "loading" | "silent" | "initializing" | "ready" | "closed";
-
 /**
  * A request that waits for the person.
  */
@@ -597,6 +595,8 @@ export type AppWish = {
  * Its number on the page: an app may use an id twice.
  */
 number: number, method: string, params: JsonObject | null, };
+
+export type AppLife = "loading" | "silent" | "initializing" | "ready" | "closed";
 
 export type AppLeave = { run: number, number?: number, action: AppAction, };
 

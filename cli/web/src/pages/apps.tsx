@@ -4,9 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { CallCard } from "../call/call-card";
 import { Form } from "../form/form";
 import { MOD, useKey } from "../keys";
-import { Badge, Button, Empty, Facts, Head, IconButton, ProblemBox } from "../parts/controls";
-import { Split } from "../parts/split";
-import { JsonView, mono } from "../parts/text";
+import { Badge, Button, Empty, Facts, Head, IconButton, JsonView, mono, ProblemBox, Split } from "../parts";
 import { command } from "../program";
 import type { AppShown, AppWish, JsonObject, OpenedApp } from "../generated/protocol";
 import { useTheme } from "../shell/theme";
@@ -29,8 +27,7 @@ export function Apps() {
       lists={[["app", { ...list, items }]]}
       names={["name"]}
       verb="run it"
-      none={list.items && list.items.length > 0 ? none : undefined}
-      row={(one) => <span className="mono ellipsis">{brief(nameOf(one), 120)}</span>}>
+      none={list.items && list.items.length > 0 ? none : undefined}>
       {(tool) => <App tool={tool} />}
     </Split>
   );

@@ -1,5 +1,5 @@
 // The server as each host will see it.
-import { Badge } from "../parts/controls";
+import { Badge } from "../parts";
 import type { SeenByHost } from "../generated/protocol";
 import { brief, many } from "../words";
 import { Source, useLint } from "./lint";
@@ -15,10 +15,9 @@ export function Hosts() {
         <table className="table">
           <thead>
             <tr>
-              <th scope="col">host</th>
-              <th scope="col">tools</th>
-              <th scope="col">names for the model</th>
-              <th scope="col">not known to use</th>
+              {["host", "tools", "names for the model", "not known to use"].map((name) => (
+                <th key={name} scope="col" children={name} />
+              ))}
             </tr>
           </thead>
           <tbody>
@@ -27,12 +26,8 @@ export function Hosts() {
                 <th scope="row">
                   {host.title} {host.source !== null && <Source url={host.source} about={`names in ${host.title}`} />}
                 </th>
-                <td>
-                  <Fate host={host} />
-                </td>
-                <td>
-                  <Names host={host} />
-                </td>
+                <td><Fate host={host} /></td>
+                <td><Names host={host} /></td>
                 <td>
                   {host.ignores.join(", ") || <span className="absent">–</span>}{" "}
                   {host.ignores.length > 0 && host.ignoresSource !== null && <Source url={host.ignoresSource} about={`capabilities of ${host.title}`} />}

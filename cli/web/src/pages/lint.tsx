@@ -2,7 +2,7 @@
 import { RefreshCw } from "lucide-react";
 import { useEffect, useState } from "react";
 import { cell } from "../cell";
-import { Badge, Button, Empty, ProblemBox, Skeleton } from "../parts/controls";
+import { Badge, Button, Empty, ProblemBox, Select, Skeleton } from "../parts";
 import { linkTo, type Page } from "../place";
 import { command } from "../program";
 import type { Effect, Finding, LintReport, LintRule, ListName } from "../generated/protocol";
@@ -12,13 +12,9 @@ import { brief, many } from "../words";
 const FIRST = 10;
 const PAGES: Record<Finding["list"], Page> = { server: "server", tools: "tools", resources: "resources", resourceTemplates: "resources", prompts: "prompts" };
 const LISTS: ListName[] = ["tools", "resources", "resourceTemplates", "prompts"];
-const EFFECTS: Record<Effect, string> = {
-  refuses: "refuses requests with it",
-  drops: "drops it",
-  cuts: "cuts it",
-  renames: "renames it",
-  misreads: "misreads it",
-};
+const effectOf = (effect: Effect): string => (effect === "refuses" ? "refuses requests with it" : `${effect} it`);
+
+const SEVERITIES: [string, string][] = Object.entries({ "": "errors and warnings", error: "errors", warning: "warnings" });
 
 /** The last check, which the rail and the pages share. */
 const checked = cell<{ key: string; report: LintReport | null }>({ key: "", report: null });
@@ -49,6 +45,7 @@ export function Lint() {
   const [severity, setSeverity] = useState("");
   const { busy, problem, run } = useAction();
   if (!report) return connection?.openings === 0 ? <Empty title="Not connected." /> : <Skeleton />;
+  const titles = report.hosts.map((one): [string, string] => [one.host, one.title]);
   // A finding without hosts concerns all of them.
   const isShown = (one: Finding): boolean =>
     (severity === "" || one.severity === severity) && (host === "" || one.hosts.length === 0 || one.hosts.some((other) => other.host === host));
@@ -65,17 +62,8 @@ export function Lint() {
           {report.omitted > 0 && `, and ${report.omitted.toLocaleString("en")} more of the same rules`}
         </span>
         <span className="grow" />
-        <select aria-label="Host" value={host} onChange={({ target }) => setHost(target.value)}>
-          <option value="">every host</option>
-          {report.hosts.map((one) => (
-            <option key={one.host} value={one.host} children={one.title} />
-          ))}
-        </select>
-        <select aria-label="Severity" value={severity} onChange={({ target }) => setSeverity(target.value)}>
-          <option value="">errors and warnings</option>
-          <option value="error">errors</option>
-          <option value="warning">warnings</option>
-        </select>
+        <Select label="Host" value={host} options={[["", "every host"], ...titles]} onChange={setHost} />
+        <Select label="Severity" value={severity} options={SEVERITIES} onChange={setSeverity} />
         <Button icon={RefreshCw} disabled={busy || connection?.state !== "open"} onClick={() => run(again)} text="Read again" />
       </header>
       <p className="description">What hosts refuse, cut or misread, and what people don't see. Reading the lists again compares their order.</p>
@@ -109,7 +97,7 @@ function Group({ rule, findings, report }: { rule: LintRule; findings: Finding[]
               <span className="affected">
                 {one.hosts.map(({ host, effect, source }) => (
                   <span key={host}>
-                    {report.hosts.find((other) => other.host === host)?.title ?? host} {EFFECTS[effect]} <Source url={source} about={host} />
+                    {report.hosts.find((other) => other.host === host)?.title ?? host} {effectOf(effect)} <Source url={source} about={host} />
                   </span>
                 ))}
               </span>

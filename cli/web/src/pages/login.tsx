@@ -1,6 +1,5 @@
 import { Check, LogIn, RefreshCw, X } from "lucide-react";
 import { Badge, Button, Empty, IconButton, ProblemBox } from "../parts";
-import { RoundCard } from "../call/round";
 import { command } from "../program";
 import type { Exchange } from "../generated/protocol";
 import { useAction, useEra, useKnown } from "../store";
@@ -9,7 +8,6 @@ import { brief, timeOf } from "../words";
 /** Each exchange of a login beside the text that it must follow. */
 export function Login() {
   const exchanges = useKnown((state) => state.exchanges);
-  const rounds = useKnown((state) => state.rounds).filter((round) => round.kind === "login");
   const target = useKnown((state) => state.target);
   const era = useEra();
   const { busy, problem, run } = useAction();
@@ -40,10 +38,6 @@ export function Login() {
           <Rung key={exchange.id} exchange={exchange} />
         ))}
       </ol>
-      {/* Below, so that no rung moves when it is answered. */}
-      {rounds.map((round) => (
-        <RoundCard key={round.id} round={round} />
-      ))}
     </div>
   );
 }

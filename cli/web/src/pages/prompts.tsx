@@ -6,16 +6,11 @@ import { valuesOf } from "../place";
 import { command } from "../program";
 import type { JsonObject } from "../generated/protocol";
 import { useEra, useList } from "../store";
-import { brief, objectsIn, textIn } from "../words";
+import { objectsIn, textIn } from "../words";
 
 export function Prompts() {
   return (
-    <Split
-      page="prompts"
-      lists={[["prompt", useList("prompts")]]}
-      names={["name"]}
-      verb="get it"
-      row={(one) => <span className="mono ellipsis">{brief(textIn(one, "name") ?? "", 120)}</span>}>
+    <Split page="prompts" lists={[["prompt", useList("prompts")]]} names={["name"]} verb="get it">
       {(prompt, query) => <Prompt prompt={prompt} query={query} />}
     </Split>
   );

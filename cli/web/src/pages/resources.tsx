@@ -17,10 +17,7 @@ export function Resources() {
   return (
     <Split
       page="resources"
-      lists={[
-        ["resource", resources],
-        ["template", templates],
-      ]}
+      lists={[["resource", resources], ["template", templates]]}
       names={NAMES}
       verb="read it"
       row={(one) => <Row one={one} />}

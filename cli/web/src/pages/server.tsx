@@ -1,7 +1,7 @@
 import { Activity } from "lucide-react";
 import { useEffect, useState, type ReactNode } from "react";
 import { Form } from "../form/form";
-import { Badge, Button, Copy, Empty, Facts, Head, LongText, mono, ProblemBox, Reconnect, Skeleton } from "../parts";
+import { Badge, Button, Copy, Empty, Facts, Head, LongText, mono, ProblemBox, Reconnect, Select, Skeleton } from "../parts";
 import { linkTo, type Page } from "../place";
 import { command } from "../program";
 import type { Connection, Json, JsonObject, ListName, Target } from "../generated/protocol";
@@ -91,12 +91,7 @@ function Identity({ connection, target }: { connection: Connection; target: Targ
           ["opened", opened(connection)],
           ["website", mono(textIn(info, "websiteUrl"))],
           ["cache", hints.join("; ")],
-          [
-            "this page",
-            <>
-              {mono(target.command)} <Copy text={target.command} label="Copy the command" />
-            </>,
-          ],
+          ["this page", <>{mono(target.command)} <Copy text={target.command} label="Copy the command" /></>],
         ]}
       />
       <div className="actions">
@@ -107,11 +102,7 @@ function Identity({ connection, target }: { connection: Connection; target: Targ
           text="Ping"
         />
         <Reconnect connection={connection} busy={busy} run={run} />
-        {ms !== null && (
-          <span className="note" role="status">
-            answered in {msOf(ms)}
-          </span>
-        )}
+        {ms !== null && <span className="note" role="status" children={`answered in ${msOf(ms)}`} />}
       </div>
       {problem && <ProblemBox problem={problem} />}
     </section>
@@ -231,24 +222,24 @@ const LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "aler
 function Logs({ connection }: { connection: Connection }) {
   const logs = useKnown((state) => state.logs);
   const { busy, problem, run } = useAction();
+  const [level, setLevel] = useState("");
+  const choose = (chosen: string): void => {
+    setLevel(chosen);
+    run(() => command("logLevel", { era: connection.era, level: chosen }));
+  };
   if (logs.length === 0 && connection.capabilities?.logging === undefined) return null;
   return (
     <section aria-label="Log messages">
       <h3>
         Log messages <span className="count">{many(logs.length, "message")}</span>
         <span className="grow" />
-        <select
-          aria-label="Least level that the server sends"
-          defaultValue=""
+        <Select
+          label="Least level that the server sends"
+          value={level}
+          options={[["", "level", true], ...LEVELS.map((one): [string, string] => [one, one])]}
           disabled={busy || connection.state !== "open"}
-          onChange={({ target }) => run(() => command("logLevel", { era: connection.era, level: target.value }))}>
-          <option value="" disabled>
-            level
-          </option>
-          {LEVELS.map((level) => (
-            <option key={level}>{level}</option>
-          ))}
-        </select>
+          onChange={choose}
+        />
       </h3>
       {problem && <ProblemBox problem={problem} />}
       <ul className="logs" tabIndex={0} aria-label="Log messages">

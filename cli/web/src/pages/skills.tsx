@@ -1,8 +1,6 @@
 // The skills of the server: their frontmatter, their files, and what each says.
 import { useEffect, useMemo, useState } from "react";
-import { Badge, Empty, Facts, Head, ProblemBox } from "../parts/controls";
-import { Split } from "../parts/split";
-import { LongText, mono } from "../parts/text";
+import { Badge, Empty, Facts, Head, LongText, mono, ProblemBox, RowName, Split } from "../parts";
 import { command } from "../program";
 import type { Json, JsonObject } from "../generated/protocol";
 import { useAction, useEra, useList, useRevision } from "../store";
@@ -23,7 +21,7 @@ export function Skills() {
       names={["uri"]}
       verb="read it"
       none={list.state === "absent" ? <Missing /> : undefined}
-      row={(one) => <span className="mono ellipsis">{brief(nameOf(one), 120)}</span>}>
+      row={(one) => <RowName text={nameOf(one)} />}>
       {(skill) => <Skill skill={skill} />}
     </Split>
   );

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { Caller } from "../call/caller";
 import { CodeMenu } from "../call/code";
 import { Form } from "../form/form";
-import { Badge, Head, JsonField, JsonView, Segments, Split } from "../parts";
+import { Badge, Head, JsonField, JsonView, RowName, Segments, Split } from "../parts";
 import { linkTo, valuesOf } from "../place";
 import { command } from "../program";
 import type { Connection, JsonObject } from "../generated/protocol";
@@ -31,7 +31,7 @@ function Row({ tool }: { tool: JsonObject }) {
   const running = useKnown((state) => state.calls.some((call) => call.state === "running" && call.method === "tools/call" && call.about === name));
   return (
     <>
-      <span className="mono ellipsis">{brief(name, 120)}</span>
+      <RowName text={name} />
       {running && <i className="dot" title="running" />}
     </>
   );

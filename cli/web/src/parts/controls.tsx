@@ -58,21 +58,15 @@ export const Badge = ({ tone = "plain", text, title }: { tone?: Tone; text: stri
   <span className={`badge ${tone}`} title={title} children={text} />
 );
 
+const Labelled = ({ label, text }: { label: string; text: string }) => <p><span className="label">{label}</span> {brief(text, 1000)}</p>;
+
 /** The three lines of an error, then the last lines of the server's standard error. */
 export function ProblemBox({ problem, children }: { problem: Problem; children?: ReactNode }) {
   return (
     <div className="problem" role="alert">
       <p className="what">{brief(problem.what, 2000)}</p>
-      {problem.where !== null && (
-        <p>
-          <span className="label">tried</span> {brief(problem.where, 1000)}
-        </p>
-      )}
-      {problem.hint !== null && (
-        <p>
-          <span className="label">do</span> {brief(problem.hint, 1000)}
-        </p>
-      )}
+      {problem.where !== null && <Labelled label="tried" text={problem.where} />}
+      {problem.hint !== null && <Labelled label="do" text={problem.hint} />}
       {problem.lines.length > 0 && (
         <pre tabIndex={0} aria-label="Last lines of standard error">
           {printable(problem.lines.join("\n"))}
@@ -81,6 +75,25 @@ export function ProblemBox({ problem, children }: { problem: Problem; children?:
       {children}
     </div>
   );
+}
+
+/** One of a few values. */
+export function Select({ label, value, options, onChange, ...rest }: SelectProps) {
+  return (
+    <select aria-label={label} value={value} onChange={({ target }) => onChange(target.value)} {...rest}>
+      {options.map(([name, text, isFixed]) => (
+        <option key={name} value={name} disabled={isFixed} children={text} />
+      ))}
+    </select>
+  );
+}
+
+interface SelectProps {
+  label: string;
+  value: string;
+  options: [value: string, text: string, isFixed?: boolean][];
+  onChange: (value: string) => void;
+  disabled?: boolean;
 }
 
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
@@ -119,17 +132,12 @@ export function Prose({ text, className = "description", id }: { text: string; c
 export function Facts({ rows, className = "" }: { rows: [string, ReactNode][]; className?: string }) {
   return (
     <dl className={`facts ${className}`}>
-      {rows.map(
-        ([name, value], at) =>
-          value !== null &&
-          value !== "" &&
-          value !== false && (
-            <div key={at}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ),
-      )}
+      {rows.filter(([, value]) => ![null, "", false].includes(value as null)).map(([name, value], at) => (
+        <div key={at}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
     </dl>
   );
 }

@@ -18,7 +18,8 @@ interface Props {
   names: string[];
   /** The thing to do with an item: `call it`. */
   verb: string;
-  row: (item: JsonObject) => ReactNode;
+  /** A row with more than the name of its item. */
+  row?: (item: JsonObject) => ReactNode;
   /** An item that a link names and that is not listed. */
   unlisted?: (name: string) => JsonObject | null;
   /** Stands in place of a list without items. */
@@ -45,10 +46,7 @@ export function Split({ page, lists, names, verb, row, unlisted, none, children 
   const counts = lists.flatMap(([noun, { items }]) => (items && items.length > 0 ? [many(items.length, noun)] : []));
   const [first] = found;
   const chosen = item === null ? null : (known.find((one) => nameOf(one) === item) ?? unlisted?.(item) ?? null);
-  const waits = useInstead(
-    page,
-    lists.map(([, list]) => list),
-  );
+  const waits = useInstead(page, lists.map(([, list]) => list));
   return (
     <div className="split" data-chosen={item !== null}>
       <div className="split-list">
@@ -75,7 +73,7 @@ export function Split({ page, lists, names, verb, row, unlisted, none, children 
             keyOf={nameOf}
             chosen={found.findIndex((one) => nameOf(one) === item)}
             onChoose={(one) => go(page, nameOf(one))}
-            row={row}
+            row={row ?? ((one) => <RowName text={nameOf(one)} />)}
             main
           />
         )}
@@ -97,6 +95,8 @@ export function Split({ page, lists, names, verb, row, unlisted, none, children 
     </div>
   );
 }
+
+export const RowName = ({ text }: { text: string }) => <span className="mono ellipsis">{brief(text, 120)}</span>;
 
 /** Stands in place of lists that are empty, absent, or not yet here. */
 function useInstead(page: Page, lists: Listed[]): ReactNode {

@@ -1,5 +1,5 @@
 import { useEffect } from "react";
-import { RoundCard } from "../call/round";
+import { RoundCards } from "../call/round";
 import { useKey } from "../keys";
 import { Apps } from "../pages/apps";
 import { Lint } from "../pages/lint";
@@ -10,7 +10,7 @@ import { Server } from "../pages/server";
 import { Skills } from "../pages/skills";
 import { Tasks } from "../pages/tasks";
 import { Tools } from "../pages/tools";
-import { go, usePlace, type Page } from "../place";
+import { go, usePlace } from "../place";
 import { useConnection, useKnown, useLink } from "../store";
 import { brief, textIn } from "../words";
 import { Wire } from "../wire/wire";
@@ -19,17 +19,7 @@ import { Header } from "./header";
 import { Overlays } from "./overlays";
 import { Rail } from "./rail";
 
-const VIEWS: Record<Page, () => React.ReactNode> = {
-  server: Server,
-  tools: Tools,
-  resources: Resources,
-  prompts: Prompts,
-  tasks: Tasks,
-  apps: Apps,
-  skills: Skills,
-  login: Login,
-  lint: Lint,
-};
+const VIEWS = { server: Server, tools: Tools, resources: Resources, prompts: Prompts, tasks: Tasks, apps: Apps, skills: Skills, login: Login, lint: Lint };
 
 export function App() {
   const { page, item } = usePlace();
@@ -69,13 +59,11 @@ export function App() {
 function Questions() {
   const rounds = useKnown((state) => state.rounds);
   const { page } = usePlace();
-  const alone = rounds.filter((round) => round.call === null && !(page === "login" && round.kind === "login"));
+  const alone = rounds.filter((round) => round.call === null || (page === "login" && round.kind === "login"));
   if (alone.length === 0) return null;
   return (
     <div className="questions">
-      {alone.map((round) => (
-        <RoundCard key={round.id} round={round} />
-      ))}
+      <RoundCards rounds={alone} />
     </div>
   );
 }

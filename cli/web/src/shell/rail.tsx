@@ -1,15 +1,4 @@
-import {
-  AppWindow,
-  GraduationCap,
-  Hammer,
-  KeyRound,
-  ListChecks,
-  MessageSquareText,
-  Package,
-  SearchCheck,
-  Server,
-  type LucideIcon,
-} from "lucide-react";
+import { AppWindow, GraduationCap, Hammer, KeyRound, ListChecks, MessageSquareText, Package, SearchCheck, Server } from "lucide-react";
 import { useLint } from "../pages/lint";
 import { linkTo, usePlace, type Page } from "../place";
 import { useConnection, useKnown } from "../store";
@@ -19,7 +8,7 @@ interface Entry {
   /** After `g`. */
   key: string;
   title: string;
-  icon: LucideIcon;
+  icon: typeof Server;
 }
 
 export const ENTRIES: Entry[] = [

@@ -2,7 +2,7 @@
 import { ChevronDown, ChevronUp, Download, Pause, Play } from "lucide-react";
 import { useDeferredValue, useMemo, useState } from "react";
 import { MOD, useKey } from "../keys";
-import { Button, Empty, IconButton, List, Menu, ProblemBox, SearchField } from "../parts";
+import { Button, Empty, IconButton, List, Menu, ProblemBox, SearchField, Select } from "../parts";
 import { command } from "../program";
 import type { Era, WireRow } from "../generated/protocol";
 import { fetchOlderRows, useAction, useKnown, useRevision } from "../store";
@@ -53,13 +53,7 @@ export function Wire() {
           <>
             <SearchField label="Filter the wire" placeholder="method, id, text" value={filter} onChange={setFilter} />
             {eras.has("legacy") && eras.has("modern") && (
-              <select aria-label="Eras" value={shown} onChange={({ target }) => setShown(target.value as Shown)}>
-                {Object.entries(labels).map(([value, text]) => (
-                  <option key={value} value={value}>
-                    {text}
-                  </option>
-                ))}
-              </select>
+              <Select label="Eras" value={shown} options={Object.entries(labels)} onChange={(value) => setShown(value as Shown)} />
             )}
             <IconButton
               icon={paused ? Play : Pause}
