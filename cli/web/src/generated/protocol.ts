@@ -25,6 +25,452 @@ export type JsonObject = { [member: string]: Json };
 export type Root = { uri: string; name?: string };
 export type Command = keyof Commands;
 
+/**
+ * A host that does not take something as it is.
+ */
+export type Affected = { host: string, effect: Effect, source: string, };
+
+export type Answer = { round: number, action: "accept" | "decline" | "cancel", content?: JsonObject, };
+
+export type AppAction = "allow" | "always" | "refuse" | "close";
+
+export type AppLeave = { run: number, number?: number, action: AppAction, };
+
+export type AppLife = "loading" | "silent" | "initializing" | "ready" | "closed";
+
+/**
+ * The news of an app.
+ */
+export type AppNews = { messages: Array<string>, version: number, shown: AppShown, };
+
+export type AppSaid = { run: number, text: string, 
+/**
+ * The frame has removed the app, for this reason.
+ */
+stopped: boolean, };
+
+export type AppSeen = { run: number, seen: number, };
+
+/**
+ * The part that the page shows.
+ */
+export type AppShown = { state: AppLife, 
+/**
+ * Why the app was removed.
+ */
+why: string | null, height: number, asked: Array<AppWish>, 
+/**
+ * The call that the app shows, and those that it has made.
+ */
+calls: Array<number>, };
+
+/**
+ * A request that waits for the person.
+ */
+export type AppWish = { 
+/**
+ * Its number on the page: an app may use an id twice.
+ */
+number: number, method: string, params: JsonObject | null, };
+
+export type Argument = { name: string, value: string, };
+
+export type BegunRun = { run: number, };
+
+export type Body = { row: number, } | { call: number, };
+
+/**
+ * A request of the page.
+ */
+export type Call = { id: number, era: Era, method: string, 
+/**
+ * The name of the tool or prompt, the URI of the resource.
+ */
+about: string | null, 
+/**
+ * The parameters; at most 100 KB, otherwise `null`.
+ */
+params: Json, at: number, state: CallState, progress: Progress | null, 
+/**
+ * The whole result of the protocol, unchanged, if `done`. A tool's own error is in it
+ * (`isError`).
+ */
+result: Content | null, problem: Problem | null, 
+/**
+ * How long it took, if it has ended.
+ */
+ms: number | null, 
+/**
+ * The task that the server made of the call.
+ */
+task: string | null, };
+
+export type CallState = "running" | "done" | "failed" | "cancelled";
+
+export type Checked = { problem: string | null, };
+
+export type Code = { era: Era, 
+/**
+ * One of `snapshot.codeForms`.
+ */
+form: string, name: string, arguments: JsonObject, };
+
+/**
+ * A form of a call as code.
+ */
+export type CodeForm = { form: string, label: string, };
+
+export type Complete = { era: Era, ref: Reference, argument: Argument, context?: { [key in string]: string }, };
+
+export type Completed = { values: Array<string>, total: number | null, hasMore: boolean, };
+
+/**
+ * The connection of one era.
+ */
+export type Connection = { era: Era, state: ConnectionState, 
+/**
+ * The other members are those of the last opening; absent before the first.
+ */
+revision: string | null, 
+/**
+ * `Implementation`: name, version, title, …
+ */
+serverInfo: JsonObject | null, capabilities: JsonObject | null, 
+/**
+ * At most 100 KB; `instructionsBytes` is the whole size.
+ */
+instructions: string | null, instructionsBytes: number, 
+/**
+ * The process of the server, if the program started it.
+ */
+pid: number | null, openedAt: number | null, 
+/**
+ * How long opening took, in milliseconds.
+ */
+tookMs: number | null, 
+/**
+ * How often it was opened: 2 or more means that the server was restarted or reconnected.
+ */
+openings: number, 
+/**
+ * The reason for `unsupported`, `failed`, `closed`.
+ */
+problem: Problem | null, lists: Lists, };
+
+export type ConnectionState = "idle" | "connecting" | "open" | "unsupported" | "failed" | "closed";
+
+/**
+ * JSON of any size.
+ */
+export type Content = { 
+/**
+ * The size of the JSON text.
+ */
+bytes: number, 
+/**
+ * The value, if it has at most 100 KB.
+ */
+json?: Json, 
+/**
+ * Otherwise the first 100 KB of the JSON text; `body` with the number of the call has all.
+ */
+part?: string, };
+
+/**
+ * The effect of a limit on a tool beyond it.
+ */
+export type Effect = "refuses" | "drops" | "cuts" | "renames" | "misreads";
+
+/**
+ * The revisions with a session, or those without.
+ */
+export type Era = "legacy" | "modern";
+
+/**
+ * One rung of the login ladder.
+ */
+export type Exchange = { id: number, at: number, method: string, 
+/**
+ * Without its query.
+ */
+url: string, 
+/**
+ * `null`: the person's browser made the request.
+ */
+status: number | null, 
+/**
+ * The members that matter, such as `issuer = https://login.example.com`.
+ */
+members: Array<string>, 
+/**
+ * The text that it must follow, such as `RFC 8414 section 3.2`.
+ */
+clause: string, 
+/**
+ * The response is as the text demands: a status below 400, and no `error`. The first 401 of
+ * the server passes.
+ */
+pass: boolean, };
+
+export type Expanded = { uri: string, };
+
+export type Export = { form: Exported, };
+
+export type Exported = "jsonl" | "har";
+
+export type Fetched = { rows: Array<WireRow>, };
+
+/**
+ * A fault, and where it is.
+ */
+export type Finding = { rule: string, severity: Severity, list: LintedList, 
+/**
+ * The position in the list; `None` for the list, or the server.
+ */
+index: number | null, 
+/**
+ * The name of the tool or prompt, or the URI of the resource, as the server sent it, but cut.
+ */
+item: string | null, 
+/**
+ * A JSON pointer into the item, printable.
+ */
+pointer: string, 
+/**
+ * The fault in words; the server's parts are printable.
+ */
+what: string, hosts: Array<Affected>, };
+
+/**
+ * The part of a row that only HTTP exchanges have.
+ */
+export type HttpPart = { status: number | null, 
+/**
+ * Secrets are removed.
+ */
+requestHeaders: Array<[string, string]>, responseHeaders: Array<[string, string]>, error: string | null, };
+
+/**
+ * A change after a snapshot.
+ */
+export type Increment = { "event": "connection", connection: Connection, } | { "event": "list", era: Era, list: ListName, state: ListState, } | { "event": "wire", row: WireRow, } | { "event": "call", call: Call, } | { "event": "progress", call: number, progress: Progress, } | { "event": "round", round: Round, } | { "event": "roundEnded", round: number, by: "answer" | "withdrawal", } | { "event": "log", log: LogMessage, } | { "event": "subscription", subscription: ResourceSubscription, open: boolean, } | { "event": "roots", roots: Root[], } | { "event": "exchange", exchange: Exchange, } | { "event": "ladder" } | { "event": "end", command: string, };
+
+export type Level = { era: Era, 
+/**
+ * `debug` … `emergency`.
+ */
+level: string, };
+
+export type LintReport = { rules: Array<LintRule>, findings: Array<Finding>, 
+/**
+ * Findings of rules that have more than 100.
+ */
+omitted: number, hosts: Array<SeenByHost>, };
+
+/**
+ * A rule: what it finds, why that matters, and what to do.
+ */
+export type LintRule = { id: string, 
+/**
+ * If no host loses a tool by it.
+ */
+severity: Severity, title: string, why: string, advice: string, source: string, };
+
+/**
+ * The part of a server that a finding is about.
+ */
+export type LintedList = "server" | "tools" | "resources" | "resourceTemplates" | "prompts";
+
+export type List = { era: Era, list: ListName, 
+/**
+ * Ask the server again first.
+ */
+refresh?: boolean, };
+
+/**
+ * A list of the server.
+ */
+export type ListName = "tools" | "resources" | "resourceTemplates" | "prompts" | "skills";
+
+export type ListProgress = "absent" | "loading" | "ready" | "failed";
+
+export type ListState = { state: ListProgress, count: number, 
+/**
+ * Grows with each change; fetch the items again with `list`.
+ */
+version: number, 
+/**
+ * 2026-07-28: how long the list may be cached.
+ */
+ttlMs: number | null, cacheScope: string | null, problem: Problem | null, };
+
+export type Listed = { state: ListState, items: JsonObject[], };
+
+export type Lists = { tools: ListState, resources: ListState, resourceTemplates: ListState, prompts: ListState, skills: ListState, };
+
+export type LogMessage = { at: number, era: Era, level: string, logger: string | null, 
+/**
+ * At most 10 KB of text, or of JSON text if the server sent no string.
+ */
+text: string, };
+
+/**
+ * Neither an input nor an answer.
+ */
+export type Nothing = Record<symbol, never>;
+
+export type OneCall = { call: number, };
+
+export type OneEra = { era: Era, };
+
+export type OneExchange = { exchange: number, };
+
+export type OneSkillFile = { era: Era, skill: string, file: string, };
+
+export type OpenApp = { era: Era, uri: string, origin: string, };
+
+export type OpenedApp = { app: number, port: number, token: string, bytes: number, ui: JsonObject | null, 
+/**
+ * The header `Content-Security-Policy`.
+ */
+policy: string, 
+/**
+ * The attribute `allow` of its frames.
+ */
+allow: string, 
+/**
+ * Declared domains that are none.
+ */
+refused: Array<string>, };
+
+export type Pinged = { ms: number, };
+
+export type Preview = { name: string, arguments: JsonObject, };
+
+/**
+ * A failure as the page of `inspect` shows it: the lines that the program would print.
+ */
+export type Problem = { 
+/**
+ * A kind of error: `transport`, `timeout`, `protocol`, `cancelled`, `unauthorized`, …
+ */
+code: string, 
+/**
+ * The problem, with the server's own code and text first.
+ */
+what: string, 
+/**
+ * The attempt.
+ */
+where: string | null, 
+/**
+ * Advice.
+ */
+hint: string | null, 
+/**
+ * Further lines: the last ones of the server's standard error.
+ */
+lines: Array<string>, 
+/**
+ * The server's error, if it sent one.
+ */
+rpc: { code: number; message: string; data?: Json } | null, };
+
+export type Program = { version: string, };
+
+export type Progress = { progress: number, total: number | null, 
+/**
+ * At most 1 KB.
+ */
+message: string | null, at: number, };
+
+export type Prompt = { era: Era, name: string, arguments: { [key in string]: string }, };
+
+export type Raw = { era: Era, method: string, params?: JsonObject, };
+
+export type Reference = { "type": "ref/prompt", name: string, } | { "type": "ref/resource", uri: string, };
+
+export type Resource = { era: Era, uri: string, };
+
+export type ResourceSubscription = { era: Era, uri: string, 
+/**
+ * How many updates have arrived.
+ */
+updates: number, updatedAt: number | null, };
+
+export type Roots = { roots: Root[], };
+
+/**
+ * A question of the server: it belongs into the call that it is part of.
+ */
+export type Round = { id: number, era: Era, 
+/**
+ * The call that it belongs to; `null` if that cannot be known, or if there is none.
+ */
+call: number | null, at: number, kind: RoundKind, 
+/**
+ * The text for the person.
+ */
+message: string, params: JsonObject, };
+
+export type RoundKind = "form" | "url" | "sampling" | "login";
+
+export type Rows = { before: number, };
+
+export type RunApp = { era: Era, app: number, tool: string, arguments: JsonObject, 
+/**
+ * The theme and the language of the page.
+ */
+context: JsonObject, };
+
+/**
+ * A file to save.
+ */
+export type Saved = { name: string, text: string, };
+
+/**
+ * The server as one host sees it.
+ */
+export type SeenByHost = { host: string, title: string, 
+/**
+ * Where the form of the names is from.
+ */
+source: string | null, tools: number, 
+/**
+ * A tool makes it refuse its requests to the model.
+ */
+refuses: boolean, 
+/**
+ * Tools that it leaves out.
+ */
+dropped: number, 
+/**
+ * The first tools.
+ */
+names: Array<ShownName>, 
+/**
+ * Declared capabilities that it is not known to use.
+ */
+ignores: Array<string>, ignoresSource: string | null, };
+
+/**
+ * A server of the page: one of several has a menu in the header.
+ */
+export type ServerChoice = { 
+/**
+ * Its name in links (`#/@ID/tools`) and in requests (`?server=ID`).
+ */
+id: string, label: string, };
+
+export type Severity = "warning" | "error";
+
+/**
+ * The name of a tool, and what the model gets.
+ */
+export type ShownName = { tool: string, shown: string, lost: boolean, };
+
+export type SkillFile = { bytes: number, text: string | null, };
+
 export type Snapshot = { event: "snapshot", 
 /**
  * The number of the last increment in this snapshot.
@@ -75,131 +521,7 @@ servers: Array<ServerChoice>,
  */
 lingerSeconds: number, };
 
-/**
- * A question of the server: it belongs into the call that it is part of.
- */
-export type Round = { id: number, era: Era, 
-/**
- * The call that it belongs to; `null` if that cannot be known, or if there is none.
- */
-call: number | null, at: number, kind: RoundKind, 
-/**
- * The text for the person.
- */
-message: string, params: JsonObject, };
-
-/**
- * The revisions with a session, or those without.
- */
-export type Era = "legacy" | "modern";
-
-export type RoundKind = "form" | "url" | "sampling" | "login";
-
-/**
- * One rung of the login ladder.
- */
-export type Exchange = { id: number, at: number, method: string, 
-/**
- * Without its query.
- */
-url: string, 
-/**
- * `null`: the person's browser made the request.
- */
-status: number | null, 
-/**
- * The members that matter, such as `issuer = https://login.example.com`.
- */
-members: Array<string>, 
-/**
- * The text that it must follow, such as `RFC 8414 section 3.2`.
- */
-clause: string, 
-/**
- * The response is as the text demands: a status below 400, and no `error`. The first 401 of
- * the server passes.
- */
-pass: boolean, };
-
-export type ConnectionState = "idle" | "connecting" | "open" | "unsupported" | "failed" | "closed";
-
-/**
- * A failure as the page of `inspect` shows it: the lines that the program would print.
- */
-export type Problem = { 
-/**
- * A kind of error: `transport`, `timeout`, `protocol`, `cancelled`, `unauthorized`, …
- */
-code: string, 
-/**
- * The problem, with the server's own code and text first.
- */
-what: string, 
-/**
- * The attempt.
- */
-where: string | null, 
-/**
- * Advice.
- */
-hint: string | null, 
-/**
- * Further lines: the last ones of the server's standard error.
- */
-lines: Array<string>, 
-/**
- * The server's error, if it sent one.
- */
-rpc: { code: number; message: string; data?: Json } | null, };
-
-export type Lists = { tools: ListState, resources: ListState, resourceTemplates: ListState, prompts: ListState, skills: ListState, };
-
-export type ListState = { state: ListProgress, count: number, 
-/**
- * Grows with each change; fetch the items again with `list`.
- */
-version: number, 
-/**
- * 2026-07-28: how long the list may be cached.
- */
-ttlMs: number | null, cacheScope: string | null, problem: Problem | null, };
-
-export type ListProgress = "absent" | "loading" | "ready" | "failed";
-
-/**
- * The connection of one era.
- */
-export type Connection = { era: Era, state: ConnectionState, 
-/**
- * The other members are those of the last opening; absent before the first.
- */
-revision: string | null, 
-/**
- * `Implementation`: name, version, title, …
- */
-serverInfo: JsonObject | null, capabilities: JsonObject | null, 
-/**
- * At most 100 KB; `instructionsBytes` is the whole size.
- */
-instructions: string | null, instructionsBytes: number, 
-/**
- * The process of the server, if the program started it.
- */
-pid: number | null, openedAt: number | null, 
-/**
- * How long opening took, in milliseconds.
- */
-tookMs: number | null, 
-/**
- * How often it was opened: 2 or more means that the server was restarted or reconnected.
- */
-openings: number, 
-/**
- * The reason for `unsupported`, `failed`, `closed`.
- */
-problem: Problem | null, lists: Lists, };
-
-export type Program = { version: string, };
+export type Started = { call: number, };
 
 /**
  * The server, as the person named it.
@@ -213,6 +535,20 @@ label: string, transport: "stdio" | "http",
  * The command line that opens this page again.
  */
 command: string, };
+
+export type Task = { era: Era, action?: TaskAction, task?: string, };
+
+export type TaskAction = "get" | "list" | "cancel";
+
+export type Tasks = { tasks: JsonObject[], };
+
+export type Template = { template: string, values?: { [key in string]: string }, };
+
+export type Tool = { era: Era, name: string, arguments: JsonObject, task?: boolean, };
+
+export type Variables = { names: Array<string>, };
+
+export type WholeText = { bytes: number, text: string, };
 
 /**
  * A message, or an HTTP exchange.
@@ -268,343 +604,7 @@ text: string,
  */
 cut: boolean, http: HttpPart | null, };
 
-/**
- * The part of a row that only HTTP exchanges have.
- */
-export type HttpPart = { status: number | null, 
-/**
- * Secrets are removed.
- */
-requestHeaders: Array<[string, string]>, responseHeaders: Array<[string, string]>, error: string | null, };
-
-export type LogMessage = { at: number, era: Era, level: string, logger: string | null, 
-/**
- * At most 10 KB of text, or of JSON text if the server sent no string.
- */
-text: string, };
-
-export type ResourceSubscription = { era: Era, uri: string, 
-/**
- * How many updates have arrived.
- */
-updates: number, updatedAt: number | null, };
-
-/**
- * JSON of any size.
- */
-export type Content = { 
-/**
- * The size of the JSON text.
- */
-bytes: number, 
-/**
- * The value, if it has at most 100 KB.
- */
-json?: Json, 
-/**
- * Otherwise the first 100 KB of the JSON text; `body` with the number of the call has all.
- */
-part?: string, };
-
-export type CallState = "running" | "done" | "failed" | "cancelled";
-
-export type Progress = { progress: number, total: number | null, 
-/**
- * At most 1 KB.
- */
-message: string | null, at: number, };
-
-/**
- * A request of the page.
- */
-export type Call = { id: number, era: Era, method: string, 
-/**
- * The name of the tool or prompt, the URI of the resource.
- */
-about: string | null, 
-/**
- * The parameters; at most 100 KB, otherwise `null`.
- */
-params: Json, at: number, state: CallState, progress: Progress | null, 
-/**
- * The whole result of the protocol, unchanged, if `done`. A tool's own error is in it
- * (`isError`).
- */
-result: Content | null, problem: Problem | null, 
-/**
- * How long it took, if it has ended.
- */
-ms: number | null, 
-/**
- * The task that the server made of the call.
- */
-task: string | null, };
-
-/**
- * A server of the page: one of several has a menu in the header.
- */
-export type ServerChoice = { 
-/**
- * Its name in links (`#/@ID/tools`) and in requests (`?server=ID`).
- */
-id: string, label: string, };
-
-/**
- * A form of a call as code.
- */
-export type CodeForm = { form: string, label: string, };
-
-/**
- * A change after a snapshot.
- */
-export type Increment = { "event": "connection", connection: Connection, } | { "event": "list", era: Era, list: ListName, state: ListState, } | { "event": "wire", row: WireRow, } | { "event": "call", call: Call, } | { "event": "progress", call: number, progress: Progress, } | { "event": "round", round: Round, } | { "event": "roundEnded", round: number, by: "answer" | "withdrawal", } | { "event": "log", log: LogMessage, } | { "event": "subscription", subscription: ResourceSubscription, open: boolean, } | { "event": "roots", roots: Root[], } | { "event": "exchange", exchange: Exchange, } | { "event": "ladder" } | { "event": "end", command: string, };
-
-/**
- * A list of the server.
- */
-export type ListName = "tools" | "resources" | "resourceTemplates" | "prompts" | "skills";
-
-export type Tool = { era: Era, name: string, arguments: JsonObject, task?: boolean, };
-
-export type Started = { call: number, };
-
-export type Checked = { problem: string | null, };
-
-export type Preview = { name: string, arguments: JsonObject, };
-
 export type Written = { text: string, };
-
-export type Resource = { era: Era, uri: string, };
-
-export type Prompt = { era: Era, name: string, arguments: { [key in string]: string }, };
-
-export type Raw = { era: Era, method: string, params?: JsonObject, };
-
-export type OneCall = { call: number, };
-
-/**
- * Neither an input nor an answer.
- */
-export type Nothing = Record<symbol, never>;
-
-export type Answer = { round: number, action: "accept" | "decline" | "cancel", content?: JsonObject, };
-
-export type List = { era: Era, list: ListName, 
-/**
- * Ask the server again first.
- */
-refresh?: boolean, };
-
-export type Listed = { state: ListState, items: JsonObject[], };
-
-export type Complete = { era: Era, ref: Reference, argument: Argument, context?: { [key in string]: string }, };
-
-export type Reference = { "type": "ref/prompt", name: string, } | { "type": "ref/resource", uri: string, };
-
-export type Argument = { name: string, value: string, };
-
-export type Completed = { values: Array<string>, total: number | null, hasMore: boolean, };
-
-export type Template = { template: string, values?: { [key in string]: string }, };
-
-export type Expanded = { uri: string, };
-
-export type Variables = { names: Array<string>, };
-
-export type OneEra = { era: Era, };
-
-export type LintReport = { rules: Array<LintRule>, findings: Array<Finding>, 
-/**
- * Findings of rules that have more than 100.
- */
-omitted: number, hosts: Array<SeenByHost>, };
-
-/**
- * The effect of a limit on a tool beyond it.
- */
-export type Effect = "refuses" | "drops" | "cuts" | "renames" | "misreads";
-
-/**
- * A host that does not take something as it is.
- */
-export type Affected = { host: string, effect: Effect, source: string, };
-
-/**
- * The part of a server that a finding is about.
- */
-export type LintedList = "server" | "tools" | "resources" | "resourceTemplates" | "prompts";
-
-export type Severity = "warning" | "error";
-
-/**
- * A fault, and where it is.
- */
-export type Finding = { rule: string, severity: Severity, list: LintedList, 
-/**
- * The position in the list; `None` for the list, or the server.
- */
-index: number | null, 
-/**
- * The name of the tool or prompt, or the URI of the resource, as the server sent it, but cut.
- */
-item: string | null, 
-/**
- * A JSON pointer into the item, printable.
- */
-pointer: string, 
-/**
- * The fault in words; the server's parts are printable.
- */
-what: string, hosts: Array<Affected>, };
-
-/**
- * The name of a tool, and what the model gets.
- */
-export type ShownName = { tool: string, shown: string, lost: boolean, };
-
-/**
- * The server as one host sees it.
- */
-export type SeenByHost = { host: string, title: string, 
-/**
- * Where the form of the names is from.
- */
-source: string | null, tools: number, 
-/**
- * A tool makes it refuse its requests to the model.
- */
-refuses: boolean, 
-/**
- * Tools that it leaves out.
- */
-dropped: number, 
-/**
- * The first tools.
- */
-names: Array<ShownName>, 
-/**
- * Declared capabilities that it is not known to use.
- */
-ignores: Array<string>, ignoresSource: string | null, };
-
-/**
- * A rule: what it finds, why that matters, and what to do.
- */
-export type LintRule = { id: string, 
-/**
- * If no host loses a tool by it.
- */
-severity: Severity, title: string, why: string, advice: string, source: string, };
-
-export type Pinged = { ms: number, };
-
-export type OneExchange = { exchange: number, };
-
-export type Task = { era: Era, action?: TaskAction, task?: string, };
-
-export type TaskAction = "get" | "list" | "cancel";
-
-export type Tasks = { tasks: JsonObject[], };
-
-export type Level = { era: Era, 
-/**
- * `debug` … `emergency`.
- */
-level: string, };
-
-export type Roots = { roots: Root[], };
-
-export type Code = { era: Era, 
-/**
- * One of `snapshot.codeForms`.
- */
-form: string, name: string, arguments: JsonObject, };
-
-export type Body = { row: number, } | { call: number, };
-
-export type WholeText = { bytes: number, text: string, };
-
-export type Rows = { before: number, };
-
-export type Fetched = { rows: Array<WireRow>, };
-
-export type Export = { form: Exported, };
-
-export type Exported = "jsonl" | "har";
-
-/**
- * A file to save.
- */
-export type Saved = { name: string, text: string, };
-
-export type OpenApp = { era: Era, uri: string, origin: string, };
-
-export type OpenedApp = { app: number, port: number, token: string, bytes: number, ui: JsonObject | null, 
-/**
- * The header `Content-Security-Policy`.
- */
-policy: string, 
-/**
- * The attribute `allow` of its frames.
- */
-allow: string, 
-/**
- * Declared domains that are none.
- */
-refused: Array<string>, };
-
-export type RunApp = { era: Era, app: number, tool: string, arguments: JsonObject, 
-/**
- * The theme and the language of the page.
- */
-context: JsonObject, };
-
-export type BegunRun = { run: number, };
-
-export type AppSaid = { run: number, text: string, 
-/**
- * The frame has removed the app, for this reason.
- */
-stopped: boolean, };
-
-export type AppSeen = { run: number, seen: number, };
-
-/**
- * The news of an app.
- */
-export type AppNews = { messages: Array<string>, version: number, shown: AppShown, };
-
-/**
- * The part that the page shows.
- */
-export type AppShown = { state: AppLife, 
-/**
- * Why the app was removed.
- */
-why: string | null, height: number, asked: Array<AppWish>, 
-/**
- * The call that the app shows, and those that it has made.
- */
-calls: Array<number>, };
-
-/**
- * A request that waits for the person.
- */
-export type AppWish = { 
-/**
- * Its number on the page: an app may use an id twice.
- */
-number: number, method: string, params: JsonObject | null, };
-
-export type AppLife = "loading" | "silent" | "initializing" | "ready" | "closed";
-
-export type AppLeave = { run: number, number?: number, action: AppAction, };
-
-export type AppAction = "allow" | "always" | "refuse" | "close";
-
-export type OneSkillFile = { era: Era, skill: string, file: string, };
-
-export type SkillFile = { bytes: number, text: string | null, };
 
 export interface Commands {
   // Calls a tool. Arguments are checked only by the server, so that one sees what it says.

@@ -5,7 +5,13 @@ use crate::{
     commands::inspect::{hub::Snapshot, state::Increment},
     lint,
 };
-use std::{any::TypeId, collections::HashSet, env, fmt::Write as _, fs};
+use std::{
+    any::TypeId,
+    collections::{BTreeMap, HashSet},
+    env,
+    fmt::Write as _,
+    fs,
+};
 use ts_rs::{Config, TS, TypeVisitor};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/web/src/generated/protocol.ts");
@@ -41,11 +47,12 @@ export type Root = { uri: string; name?: string };
 export type Command = keyof Commands;
 ";
 
-/// The declarations of types and of all that they consist of.
+/// The declarations of types and of all that they consist of, by name: ts-rs visits them in an
+/// order that changes with the build.
 struct Declarations {
     config: Config,
     known: HashSet<TypeId>,
-    text: String,
+    found: BTreeMap<String, String>,
 }
 
 impl TypeVisitor for Declarations {
@@ -55,7 +62,7 @@ impl TypeVisitor for Declarations {
         }
         if T::output_path().is_some() {
             let (docs, declaration) = (T::docs().unwrap_or_default(), T::decl(&self.config));
-            writeln!(self.text, "\n{docs}export {declaration}").unwrap();
+            self.found.insert(T::name(&self.config), format!("\n{docs}export {declaration}\n"));
         }
         T::visit_dependencies(self);
         T::visit_generics(self);
@@ -64,7 +71,7 @@ impl TypeVisitor for Declarations {
 
 /// Declares each command with the types of its input and of its answer.
 macro_rules! commands {
-    ($declarations:expr, $($(#[doc = $docs:literal])* $name:literal: $input:ty => $answer:ty,)*) => {
+    ($declarations:expr, $($(#[doc = $docs:literal])* $name:literal: $input:ty => $answer:ty,)*) => {{
         let mut table = "\nexport interface Commands {\n".to_owned();
         $(
             let lines: &[&str] = &[$($docs),*];
@@ -76,8 +83,8 @@ macro_rules! commands {
             $declarations.visit::<$input>();
             $declarations.visit::<$answer>();
         )*
-        $declarations.text.push_str(&(table + "}\n"));
-    };
+        table + "}\n"
+    }};
 }
 
 /// Neither an input nor an answer.
@@ -87,10 +94,10 @@ struct Nothing {}
 #[test]
 fn the_page_has_the_types_of_the_program() {
     let config = Config::new().with_large_int("number");
-    let mut all = Declarations { config, known: HashSet::new(), text: HEAD.to_owned() };
+    let mut all = Declarations { config, known: HashSet::new(), found: BTreeMap::new() };
     all.visit::<Snapshot<'static>>();
     all.visit::<Increment<'static>>();
-    commands! { all,
+    let commands = commands! { all,
         /// Calls a tool. Arguments are checked only by the server, so that one sees what it says.
         "call": Tool => Started,
         /// Checks arguments against the schema of a tool, as the library does before a call.
@@ -156,10 +163,11 @@ fn the_page_has_the_types_of_the_program() {
         /// Reads a file of a listed skill, given by its URI. It is refused unless its size, its
         /// digest and, for the `SKILL.md`, its frontmatter are those of its entry.
         "skillFile": skills::Wanted => skills::File,
-    }
+    };
+    let text = HEAD.to_owned() + &all.found.into_values().collect::<String>() + &commands;
     if env::var_os(UPDATE).is_some() {
-        fs::write(FILE, &all.text).unwrap();
+        fs::write(FILE, &text).unwrap();
     }
     let found = fs::read_to_string(FILE).unwrap_or_default();
-    assert!(found == all.text, "{FILE} is outdated: run `cargo xtask generate`");
+    assert!(found == text, "{FILE} is outdated: run `cargo xtask generate`");
 }
