@@ -22,6 +22,7 @@ Case = dict[str, Any]
 TABLE: list[Case] = json.loads((Path(__file__).parents[1] / "exits.json").read_text(encoding="utf-8"))
 LONG_CALL_MS = 600_000  # no call may keep a process alive for so long
 MANY_CALLS = 4 * (os.cpu_count() or 1)  # more than a runtime has threads
+MAX_TIGHT = 1.5  # seconds
 SIGNAL_INTERVAL = 0.3  # seconds: a signal that arrives while the same is pending is lost
 # Runs a program as process 1, like the main process of a container.
 CONTAINER = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "--map-root-user"]
@@ -47,6 +48,11 @@ def bar(case: Case) -> float:
     """The maximum time until the end, in seconds, of any language."""
     times = [case["seen"], *case.get("but", {}).values()]
     return float(max(one["seconds"][1] for one in times if "seconds" in one))
+
+
+def is_tight(case: Case) -> bool:
+    """True if the process has a second or so, or if a drain deadline takes most of its time."""
+    return bar(case) <= MAX_TIGHT or bar(case) - float(case["seen"]["seconds"][0]) <= MAX_TIGHT
 
 
 def checked(case: Case, language: Language, seconds: float, **seen: Any) -> float:
@@ -234,4 +240,5 @@ async def redeployed(case: Case, language: Language) -> float:
 for one in cases("stdio", "http", "listen", "mounted"):
     play = redeployed if one["ends"] == ["redeploy"] else ending
     is_mounted, left_out = one["serves"] == "mounted", frameworks_without(one)
-    row(one["name"], bar(one), "s", languages(one), mounted=is_mounted, without=left_out)(functools.partial(play, one))
+    measured = row(one["name"], bar(one), "s", languages(one), is_mounted, left_out, tight=is_tight(one))
+    measured(functools.partial(play, one))

@@ -53,6 +53,8 @@ class Row:
     # Loads the processors, or compares times that other programs change: languages are measured one
     # after another, and no other row runs meanwhile.
     alone: bool = False
+    # Its bar leaves no time for a busy machine: it runs after the other steps, beside rows like it.
+    tight: bool = False
     # Only the core takes part in it, whatever the language.
     of_core: bool = False
 
@@ -94,12 +96,13 @@ def row(
     mounted: bool = False,
     without: tuple[str, ...] = (),
     alone: bool = False,
+    tight: bool = False,
     of_core: bool = False,
 ) -> Callable[[Measure], Measure]:
     """Adds a row; the function measures one language, and raises if the trouble did harm."""
 
     def add(measure: Measure) -> Measure:
-        ROWS.append(Row(trouble, bar, unit, measure, languages, mounted, without, alone, of_core))
+        ROWS.append(Row(trouble, bar, unit, measure, languages, mounted, without, alone, tight, of_core))
         return measure
 
     return add

@@ -2,7 +2,7 @@
 
 run.py [--long] [--packages] [--alone | --beside] [--turn N] [--only WORD]... REPORT LANGUAGE
 SERVER... + CLIENT... -- LANGUAGE ... writes a report as JSON and prints a line for each figure; the
-exit status is 1 if one is above its bar. With --alone, only the rows that need the whole machine
+exit status is 1 if one is above its bar. With --alone, only the rows that no other step may disturb
 are measured, with --beside the others. With a turn, rows are measured in some of the languages;
 with --packages, those that only the core takes part in are left out.
 """
@@ -103,7 +103,7 @@ def main(words: list[str]) -> int:
     for option, are_alone in (("--alone", True), ("--beside", False)):
         if option in words:
             words.remove(option)
-            row.ROWS[:] = [one for one in row.ROWS if one.alone == are_alone]
+            row.ROWS[:] = [one for one in row.ROWS if (one.alone or one.tight) == are_alone]
     turn: int | None = None
     if "--turn" in words:
         at = words.index("--turn")

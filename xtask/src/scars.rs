@@ -37,7 +37,7 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> Result<bool> {
     Ok(count.failed == 0)
 }
 
-/// Runs as a step of the test command: either the rows that need the machine alone, or the others.
+/// Runs as a step of the test command: either the rows that nothing may disturb, or the others.
 pub(crate) fn check(workspace: &Workspace, selection: &Selection, are_alone: bool) -> Result<Count> {
     if !HAS_SCARS {
         return Ok(Count::one_passed("not measured: they need Linux".to_owned()));
