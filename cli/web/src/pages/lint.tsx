@@ -12,7 +12,13 @@ import { brief, many } from "../words";
 const FIRST = 10;
 const PAGES: Record<Finding["list"], Page> = { server: "server", tools: "tools", resources: "resources", resourceTemplates: "resources", prompts: "prompts" };
 const LISTS: ListName[] = ["tools", "resources", "resourceTemplates", "prompts"];
-const effectOf = (effect: Effect): string => (effect === "refuses" ? "refuses requests with it" : `${effect} it`);
+const EFFECTS: Record<Effect, string> = {
+  refuses: "refuses requests with it",
+  drops: "drops it",
+  cuts: "cuts it",
+  renames: "renames it",
+  misreads: "misreads it",
+};
 
 const SEVERITIES: [string, string][] = Object.entries({ "": "errors and warnings", error: "errors", warning: "warnings" });
 
@@ -97,7 +103,7 @@ function Group({ rule, findings, report }: { rule: LintRule; findings: Finding[]
               <span className="affected">
                 {one.hosts.map(({ host, effect, source }) => (
                   <span key={host}>
-                    {report.hosts.find((other) => other.host === host)?.title ?? host} {effectOf(effect)} <Source url={source} about={host} />
+                    {report.hosts.find((other) => other.host === host)?.title ?? host} {EFFECTS[effect]} <Source url={source} about={host} />
                   </span>
                 ))}
               </span>

@@ -128,16 +128,13 @@ export function Prose({ text, className = "description", id }: { text: string; c
   );
 }
 
+const Fact = ({ name, value }: { name: string; value: ReactNode }) => <div><dt>{name}</dt><dd>{value}</dd></div>;
+
 /** Terms with their values; those without a value are left out. */
 export function Facts({ rows, className = "" }: { rows: [string, ReactNode][]; className?: string }) {
   return (
     <dl className={`facts ${className}`}>
-      {rows.filter(([, value]) => ![null, "", false].includes(value as null)).map(([name, value], at) => (
-        <div key={at}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
+      {rows.map(([name, value], at) => value !== null && value !== "" && value !== false && <Fact key={at} name={name} value={value} />)}
     </dl>
   );
 }
