@@ -33,7 +33,7 @@ export async function openPage(browser, url, { width, height, theme }) {
     if (asked.hostname !== hostname && !["data:", "blob:"].includes(asked.protocol)) faults.push(`the page asks ${asked.href} for something`);
   });
   page.on("console", (message) => {
-    // An app may try what it must not; apps.mjs says what comes of it.
+    // Apps may try what their policy forbids; apps.mjs has the outcome.
     if (message.location().url.endsWith("/app")) return;
     if (message.type() === "error" && !UNREACHED.test(message.text())) faults.push(`console: ${message.text()}`);
   });

@@ -164,7 +164,7 @@ impl Host {
         match cut.filter(|_| most.is_some_and(|most| length > most)) {
             Some(Cut { first, last, between }) => {
                 let start: String = whole.chars().take(*first).collect();
-                let end: String = whole.chars().skip(length - last).collect();
+                let end: String = whole.chars().skip(length.saturating_sub(*last)).collect();
                 start + between + &end
             }
             None => whole,

@@ -388,7 +388,7 @@ impl Run {
         self.change(|shown| {
             shown.calls.push(call);
             if shown.calls.len() > MAX_CALLS {
-                // The first one is that which the app shows.
+                // The app shows the first one.
                 shown.calls.remove(1);
             }
         });
