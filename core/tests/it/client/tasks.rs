@@ -457,6 +457,33 @@ async fn tkx_28_the_end_of_a_task_counts_even_if_the_clock_of_its_server_was_set
     assert_eq!(states(&mut task).await.last(), Some(&TaskStatus::Completed));
 }
 
+/// A question of a task.
+fn asking_for(message: &str) -> Value {
+    json!({"method": "elicitation/create", "params": {"message": message,
+    "requestedSchema": {"type": "object", "properties": {"word": {"type": "string"}}}}})
+}
+
+/// A server whose task asks these questions, one set for each poll, and completes.
+fn asking(questions: impl IntoIterator<Item = Value, IntoIter: Send + 'static>) -> Arc<Fake> {
+    let mut questions = questions.into_iter();
+    Fake::process(move |peer, message| match message["method"].as_str() {
+        Some("tools/call") => {
+            let mut task = state("working", json!({}));
+            task["resultType"] = json!("task");
+            peer.result(message, task);
+        }
+        Some("tasks/get") => {
+            let task = match questions.next() {
+                Some(questions) => state("input_required", json!({"inputRequests": questions})),
+                None => state("completed", json!({"result": {"content": []}})),
+            };
+            peer.result(message, modern(task));
+        }
+        Some("tasks/update") => peer.result(message, json!({"resultType": "complete"})),
+        _ => {}
+    })
+}
+
 #[tokio::test]
 async fn tkx_14_tkx_33_tkx_35_each_request_for_input_is_answered_once_and_while_it_is_outstanding() {
     let asked = Arc::new(Mutex::new(Vec::new()));
@@ -465,31 +492,9 @@ async fn tkx_14_tkx_33_tkx_35_each_request_for_input_is_answered_once_and_while_
         list.lock().unwrap().push(request.message.clone());
         async { Ok::<_, HandlerError>(ElicitResult::decline()) }
     });
-    let request = |message: &str| {
-        json!({"method": "elicitation/create", "params": {"message": message,
-        "requestedSchema": {"type": "object", "properties": {"word": {"type": "string"}}}}})
-    };
-    let requests = [json!({"a": request("A?"), "b": request("B?")}), json!({"b": request("B?")})];
-    let mut polls = 0;
-    let fake = Fake::process(move |peer, message| match message["method"].as_str() {
-        Some("tools/call") => {
-            let mut task = state("working", json!({}));
-            task["resultType"] = json!("task");
-            peer.result(message, task);
-        }
-        Some("tasks/get") => {
-            polls += 1;
-            let task = match polls {
-                // The second poll precedes the answers: one is no longer needed.
-                1 => state("input_required", json!({"inputRequests": requests[0]})),
-                2 | 3 => state("input_required", json!({"inputRequests": requests[1]})),
-                _ => state("completed", json!({"result": {"content": []}})),
-            };
-            peer.result(message, modern(task));
-        }
-        Some("tasks/update") => peer.result(message, json!({"resultType": "complete"})),
-        _ => {}
-    });
+    // The second poll precedes the answers: one is no longer needed.
+    let left = json!({"b": asking_for("B?")});
+    let fake = asking([json!({"a": asking_for("A?"), "b": asking_for("B?")}), left.clone(), left]);
     let client = fake.connect(pinned(Revision::V2026_07_28).with_handlers(handlers)).await;
     let task = starting(&client, "job").await.unwrap().unwrap();
     for _ in 0..4 {
@@ -500,6 +505,30 @@ async fn tkx_14_tkx_33_tkx_35_each_request_for_input_is_answered_once_and_while_
     assert_eq!(count(&fake, "tasks/update"), 1);
     let update = params_of(&fake, "tasks/update");
     assert_eq!((&update["taskId"], &update["inputResponses"]), (&json!("t"), &json!({"b": {"action": "decline"}})));
+}
+
+#[tokio::test]
+async fn tkx_13_a_request_for_input_does_not_wait_for_the_answer_to_an_earlier_one() {
+    let (asked, both) = (Arc::new(Mutex::new(Vec::new())), Arc::new(tokio::sync::Barrier::new(2)));
+    let list = Arc::clone(&asked);
+    let handlers = ClientHandlers::default().on_elicit(move |request: ElicitRequest| {
+        list.lock().unwrap().push(request.message.clone());
+        let both = Arc::clone(&both);
+        async move {
+            both.wait().await;
+            Ok::<_, HandlerError>(ElicitResult::decline())
+        }
+    });
+    let all = json!({"a": asking_for("A?"), "b": asking_for("B?")});
+    let fake = asking([json!({"a": asking_for("A?")}), all.clone(), all.clone(), all]);
+    let client = fake.connect(pinned(Revision::V2026_07_28).with_handlers(handlers)).await;
+    let task = starting(&client, "job").await.unwrap().unwrap();
+    for _ in 0..6 {
+        fake.clock.advance(ms(1000)).await;
+    }
+    assert!(soon(task.result()).await.is_ok());
+    assert_eq!(*asked.lock().unwrap(), ["A?", "B?"]);
+    assert_eq!(count(&fake, "tasks/update"), 2);
 }
 
 #[tokio::test]

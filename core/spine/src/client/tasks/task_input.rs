@@ -38,7 +38,8 @@ pub(super) enum TaskInput {
 pub(super) struct Answering {
     /// Keys that were passed to a handler, which must not happen twice (TKX-14).
     begun: HashSet<String>,
-    running: Option<BoxedTask<Result<TaskAnswers, ClientError>>>,
+    /// Those that became known together are answered together.
+    running: Vec<BoxedTask<Result<TaskAnswers, ClientError>>>,
     /// Answers that have not been sent yet.
     pub(super) ready: BTreeMap<String, RawJson>,
 }
@@ -59,9 +60,6 @@ impl Answering {
         mut required: InputRequired,
     ) -> Result<(), ClientError> {
         let other = if let TaskInput::Passed(other) = input { Some(other) } else { None };
-        if self.running.is_some() {
-            return Ok(());
-        }
         required.requests.retain(|key, _| !self.begun.contains(key));
         if required.requests.is_empty() {
             return Ok(());
@@ -78,7 +76,7 @@ impl Answering {
             None => client.host_answer(&request.method, request.params, None),
         });
         let answers = all(answers.collect());
-        self.running = Some(Box::pin(async move {
+        self.running.push(Box::pin(async move {
             let answers = answers.await.map_err(no_input)?;
             Ok(keys.into_iter().zip(answers).collect())
         }));
@@ -86,12 +84,13 @@ impl Answering {
     }
 
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<TaskAnswers, ClientError>> {
-        let Some(running) = &mut self.running else { return Poll::Pending };
-        let polled = running.as_mut().poll(context);
-        if polled.is_ready() {
-            self.running = None;
+        for (index, answers) in self.running.iter_mut().enumerate() {
+            if let Poll::Ready(answers) = answers.as_mut().poll(context) {
+                drop(self.running.swap_remove(index));
+                return Poll::Ready(answers);
+            }
         }
-        polled
+        Poll::Pending
     }
 
     /// The answers to the currently outstanding requests, or `None` if there are none.
