@@ -5,7 +5,10 @@ import { Client, Server } from "trunkline";
 
 const server = new Server({ name: "worker", version: "1.0.0" });
 server.registerTool("whoami", {}, () => "worker");
-server.registerTool("wait", {}, (_, ctx) => sleep(60_000, undefined, { signal: ctx.signal }));
+server.registerTool("wait", {}, (_, ctx) => {
+  parentPort.postMessage("waiting");
+  return sleep(60_000, undefined, { signal: ctx.signal });
+});
 
 async function ask(target) {
   const client = await Client.connect(target);

@@ -122,7 +122,7 @@ test("unpaired surrogates in a handler's reports and requests, and in the respon
   const result = await connected.callTool("talk", { said: HALF }, { onProgress: ({ message }) => void seen.push(message) });
   assert.equal(result.text, `${WHOLE} ${WHOLE}`);
   // The handler runs again with the answer.
-  for (let left = 300; new Set(seen).size < 3 && left > 0; left--) await sleep(10);
+  for (let left = 3_000; new Set(seen).size < 3 && left > 0; left--) await sleep(10);
   assert.deepEqual([...new Set(seen)].sort(), [`e ${WHOLE}`, `i ${WHOLE}`, `m ${WHOLE}`]);
   await connected.callTool("ask").catch(({ message }) => assert.match(message, /no \ufffd/));
   assert.equal((await connected.callTool("talk", { said: "still" })).text, `still ${WHOLE}`);
@@ -234,12 +234,12 @@ test("exceptions and rejections of callbacks are logged and affect nothing else"
   assert.equal((await connected.callTool("talk", {}, { onProgress })).text, "done");
   assert.equal((await connected.callTool("talk", {}, { onProgress: async () => onProgress() })).text, "done");
   assert.equal((await connected.callTool("fail")).isError, true);
-  for (let left = 300; heard < 2 && left > 0; left--) await sleep(10);
+  for (let left = 3_000; heard < 2 && left > 0; left--) await sleep(10);
   assert.equal(heard, 2);
   await own.close();
   const expected = ["onProgress", "onLog", "onNotification", "onError", "handler", "close"];
   const missing = () => expected.filter((name) => !logged.slice(before).some((text) => text.includes(`mine: ${name}`)));
-  for (let left = 300; missing().length > 0 && left > 0; left--) await sleep(10);
+  for (let left = 3_000; missing().length > 0 && left > 0; left--) await sleep(10);
   assert.deepEqual(missing(), []);
 });
 

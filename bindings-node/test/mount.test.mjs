@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { Agent, createServer, request as httpRequest } from "node:http";
 import { connect as connectHttp2, constants, createServer as createHttp2Server } from "node:http2";
+import { connect } from "node:net";
 import { json } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -380,7 +381,10 @@ const draining = (way) => `
   import { serve } from "@hono/node-server";
   import { Server } from "trunkline";
   const server = new Server({ name: "draining", version: "1.0.0" });
-  server.registerTool("slow", {}, () => sleep(700, "done"));
+  server.registerTool("slow", {}, async (_, ctx) => {
+    await ctx.progress(1);
+    return sleep(1500, "done");
+  });
   const web = ${way};
   if (!web.listening) await new Promise((resolve) => web.once("listening", resolve));
   console.log(web.address().port);
@@ -396,13 +400,17 @@ for (const [name, way] of Object.entries(ways)) {
       const port = Number(await once(child.stdout, "data"));
       const address = `http://127.0.0.1:${port}/mcp`;
       const client = await Client.connect(address);
-      const slow = client.callTool("slow");
       // A request whose body is still on its way keeps its connection through the signal.
       const kept = httpRequest(address, { agent: new Agent({ keepAlive: true }), method: "POST", headers: { ...accept, "content-length": Buffer.byteLength(initialize) } });
       kept.write(initialize.slice(0, 10));
-      await sleep(300);
+      let slow;
+      // By then, the process has read both.
+      await new Promise((onProgress) => (slow = client.callTool("slow", {}, { onProgress })));
       child.kill("SIGTERM");
-      await sleep(200);
+      const isRefused = () => new Promise((resolve) => {
+        const socket = connect(port, "127.0.0.1", () => resolve(socket.destroy() && false)).on("error", () => resolve(true));
+      });
+      for (const end = Date.now() + 60_000; !(await isRefused()); await sleep(20)) assert.ok(Date.now() < end, "it still listens");
       kept.end(initialize.slice(10));
       const [answer] = await once(kept, "response");
       assert.deepEqual([answer.statusCode, answer.headers.connection], [200, "close"]);

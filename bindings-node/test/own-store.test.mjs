@@ -123,11 +123,11 @@ for (const [name, fault, reason] of [
   ["full", new StoreError("no space left", "full"), "The store of the program is full: no space left"],
   ["full, says another copy of the package", new OtherStoreError("no space left", "full"), "The store of the program is full: no space left"],
   ["nonsense", "nonsense", "invalid return value of store_put_if: done: must be true or false, not"],
-  ["silent", "silence", "it did not answer within 300ms"],
+  ["silent", "silence", "it did not answer within 1s"],
 ]) {
   test(`a store failure is a typed error, and other calls continue: ${name}`, { timeout: timeoutMs }, async () => {
     const store = new Kept();
-    const server = reports(store, { storeDeadline: 300 });
+    const server = reports(store, { storeDeadline: 1_000 });
     const client = await Client.connect(server);
     const logged = [];
     setLogger(({ message }) => logged.push(message));

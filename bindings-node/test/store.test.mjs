@@ -73,7 +73,7 @@ for (const kind of sharedStores) {
   test(`tasks of a process that is shutting down get the drain deadline, as calls do: ${kind}`, () =>
     withWorkers(async (one, other, child) => {
       const client = await Client.connect(new URL(one));
-      const [short, long] = [await client.startTask("wait", { ms: 1000 }), await client.startTask("wait", { ms: 60_000 })];
+      const [short, long] = [await client.startTask("wait", { ms: 500 }), await client.startTask("wait", { ms: 60_000 })];
       child.kill("SIGTERM");
       await once(child, "exit", { signal: AbortSignal.timeout(timeoutMs) });
       const elsewhere = await Client.connect(new URL(other));

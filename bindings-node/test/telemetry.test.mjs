@@ -66,9 +66,17 @@ function spanOf({ traceId }, name, kind) {
   return found[0];
 }
 
-/** Resolves once the core has reported what is served: that may be after the reply. */
-const reported = () => new Promise((resolve) => setTimeout(resolve, 20));
+/**
+ * Resolves once the core has reported what is served: that may be after the reply. What clients ask
+ * for is served here.
+ */
+async function reported(isReported = () => countOf(SpanKind.SERVER) >= countOf(SpanKind.CLIENT)) {
+  const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+  await sleep(20);
+  for (const end = Date.now() + 10_000; !isReported() && Date.now() < end; ) await sleep(5);
+}
 
+const countOf = (kind) => spans.getFinishedSpans().filter((span) => span.kind === kind).length;
 const parentOf = (span) => span.parentSpanContext?.spanId;
 const idOf = (span) => span.spanContext().spanId;
 
@@ -257,10 +265,10 @@ test("a_gateway_continues_the_trace", async () => {
   gateway.proxy(behind);
   const client = await Client.connect(gateway);
   const user = await within(() => client.callTool("work"));
-  await reported();
-  const served = spans.getFinishedSpans().filter((span) => span.name === "tools/call work" && span.kind === SpanKind.SERVER);
+  const served = () => spans.getFinishedSpans().filter((span) => span.name === "tools/call work" && span.kind === SpanKind.SERVER);
+  await reported(() => served().length === 2);
   const sent = spanOf(user, "tools/call work", SpanKind.CLIENT);
-  assert.deepEqual(served.map(parentOf), [idOf(sent), idOf(sent)]);
+  assert.deepEqual(served().map(parentOf), [idOf(sent), idOf(sent)]);
   spanOf(user, "inside", SpanKind.INTERNAL);
   await client.close();
   await gateway.close();

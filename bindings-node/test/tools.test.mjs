@@ -508,7 +508,7 @@ for (const revision of ["2025-06-18", "2026-07-28"]) {
           await sleep(60_000, undefined, { signal: ctx.signal }).catch(aborted);
         }),
       async (client) => {
-        await assert.rejects(client.callTool("wait", {}, { timeout: 250 }), { name: "TimeoutError", kind: "timeout" });
+        await assert.rejects(client.callTool("wait", {}, { timeout: 1_000 }), { name: "TimeoutError", kind: "timeout" });
         await stopped;
       },
       { revision },

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 
 import { Client, Server } from "trunkline";
@@ -32,8 +31,9 @@ test("a client in the main thread calls a listener in a worker, which is then te
     const [url] = await once(worker, "message");
     const client = await Client.connect(url, { revision: "2025-11-25" });
     assert.equal((await client.callTool("whoami")).content[0].text, "worker");
+    const waiting = once(worker, "message");
     const pending = client.callTool("wait").catch((error) => error);
-    await sleep(50);
+    assert.deepEqual(await waiting, ["waiting"]);
     await worker.terminate();
     const { data } = await pending;
     await client.close();
