@@ -24,7 +24,7 @@ Trunkline::Client.connect(server: server) do |client|
   end
   puts result.text
   begin
-    Timeout.timeout(0.2) { client.call_tool("watch") }
+    Timeout.timeout(1) { client.call_tool("watch") }
   rescue Timeout::Error
     stopped.pop
   end

@@ -3,6 +3,7 @@
 require "minitest/autorun"
 require "open3"
 require "rbconfig"
+require "socket"
 require "tempfile"
 require "timeout"
 require "trunkline"
@@ -35,8 +36,17 @@ module Helper
     [RbConfig.ruby, "-I", LIB, "-r", "trunkline", "-e", "server = Trunkline::Server.new('program', version: '1')\n#{text}\nserver.#{serve}"]
   end
 
+  # A port for a program that is yet to listen: the system gives none of these to another socket meanwhile.
+  def free_port
+    port = rand(20_000...32_000)
+    TCPServer.open("127.0.0.1", port, &:close)
+    port
+  rescue Errno::EADDRINUSE
+    retry
+  end
+
   # Waits until the block returns something.
-  def eventually(seconds = 5)
+  def eventually(seconds = 30)
     deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
     until (found = yield)
       flunk "nothing happened" if Process.clock_gettime(Process::CLOCK_MONOTONIC) > deadline

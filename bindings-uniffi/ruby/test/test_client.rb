@@ -34,7 +34,7 @@ class TestClient < TrunklineTest
 
   def test_text_that_servers_cut_within_a_character
     Trunkline::Client.connect(command: [RbConfig.ruby, "-e", CUTTING], timeout: 5) do |client|
-      Timeout.timeout(20) do
+      Timeout.timeout(30) do
         assert_equal ["\uFFFDA \uFFFD \\ud83d \u{1F600}"], client.list_tools.map(&:description)
         assert_equal "cut \uFFFD", client.call_tool("a").text
       end
@@ -113,11 +113,11 @@ class TestClient < TrunklineTest
         the_server.resource_updated("test://a")
         assert_raises(Interrupt) { waiting.join }
       end
-      assert_equal "test://a", changes.next(timeout: 5).uri
+      assert_equal "test://a", changes.next(timeout: 30).uri
       # An interrupted wait that got nothing.
       assert_raises(Timeout::Error) { Timeout.timeout(0.05) { changes.next } }
       the_server.resource_updated("test://b")
-      assert_equal "test://b", changes.next(timeout: 5).uri
+      assert_equal "test://b", changes.next(timeout: 30).uri
       assert_raises(Timeout::Error) { Timeout.timeout(0.05) { changes.next } }
       assert_raises(Trunkline::TimeoutError) { changes.next(timeout: 0.05) }
       the_server.resource_updated("test://c")
@@ -191,7 +191,7 @@ class TestClient < TrunklineTest
     owners = Trunkline::Port.current.instance_variable_get(:@owners)
     count = owners.length
     assert_raises(Timeout::Error) { Timeout.timeout(0.2) { Trunkline::Client.connect(silent) } }
-    assert Timeout.timeout(10) { silent.closed.pop }
+    assert Timeout.timeout(30) { silent.closed.pop }
     assert_raises(Trunkline::TransportError) { Trunkline::Client.connect(command: ["false"]) }
     eventually { owners.length == count }
   end

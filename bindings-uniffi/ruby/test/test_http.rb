@@ -96,9 +96,9 @@ class TestHttp < TrunklineTest
     timeout = Class.new(Exception) # rubocop:disable Lint/InheritException
     [:kill.to_proc, ->(thread) { thread.raise(timeout) }, ->(thread) { thread.raise("late") }].each do |interrupt|
       thread = Thread.new { post(app, call) }.tap { |one| one.report_on_exception = false }
-      Timeout.timeout(10) { started.pop }
+      Timeout.timeout(30) { started.pop }
       interrupt.call(thread)
-      assert Timeout.timeout(10) { ended.pop }
+      assert Timeout.timeout(30) { ended.pop }
     end
     assert_equal 200, post(app, CALL).status
     eventually { Trunkline::Port.current.instance_variable_get(:@exchanges).empty? }
@@ -130,7 +130,7 @@ class TestHttp < TrunklineTest
   def test_all_workers_of_puma_serve_a_server_that_was_preloaded
     with_puma("workers 2\npreload_app!") do |url, pid|
       answers = {}
-      eventually(20) do
+      eventually do
         connected_to(url).then do |client|
           parent, worker, lifespan = JSON.parse(client.call_tool("pids").text)
           assert_equal [pid, worker], [parent, lifespan]
@@ -145,7 +145,7 @@ class TestHttp < TrunklineTest
   end
 
   def connected_to(url)
-    eventually(20) do
+    eventually do
       Trunkline::Client.connect(url: url)
     rescue Trunkline::TransportError
       nil
@@ -155,7 +155,7 @@ class TestHttp < TrunklineTest
   def with_puma(config)
     skip "needs puma and fork" unless Gem::Specification.any? { |gem| gem.name == "puma" } && Process.respond_to?(:fork)
     Dir.mktmpdir do |folder|
-      port = TCPServer.open("127.0.0.1", 0) { |free| free.addr[1] }
+      port = free_port
       File.write("#{folder}/config.ru", <<~'RUBY')
         require "trunkline"
         lifespan = -> { Struct.new(:pid) { def close = nil }.new(Process.pid) }

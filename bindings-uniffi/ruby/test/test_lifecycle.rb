@@ -117,7 +117,7 @@ class TestLifecycle < TrunklineTest
         input.puts JSON.generate(initialize_request)
         output.gets
         Process.kill(signal, thread.pid)
-        assert_equal 0, Timeout.timeout(10) { thread.value.exitstatus }, signal
+        assert_equal 0, Timeout.timeout(30) { thread.value.exitstatus }, signal
       end
     end
   end
@@ -128,11 +128,11 @@ class TestLifecycle < TrunklineTest
       input.puts JSON.generate(initialize_request)
       output.gets
       Process.kill("INT", thread.pid)
-      assert_equal "own\n", Timeout.timeout(10) { errors.gets }
+      assert_equal "own\n", Timeout.timeout(30) { errors.gets }
       input.puts JSON.generate(jsonrpc: "2.0", id: 2, method: "ping")
-      assert_match(/"id":2/, Timeout.timeout(10) { output.gets })
+      assert_match(/"id":2/, Timeout.timeout(30) { output.gets })
       Process.kill("TERM", thread.pid)
-      assert_equal 0, Timeout.timeout(10) { thread.value.exitstatus }
+      assert_equal 0, Timeout.timeout(30) { thread.value.exitstatus }
       assert_equal "Proc\n", errors.read
     end
   end
@@ -144,9 +144,9 @@ class TestLifecycle < TrunklineTest
       output.gets
       input.puts JSON.generate(jsonrpc: "2.0", method: "notifications/initialized")
       input.puts JSON.generate(jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "own" })
-      assert_match(/"text":"x"/, Timeout.timeout(10) { output.gets })
+      assert_match(/"text":"x"/, Timeout.timeout(30) { output.gets })
       Process.kill("TERM", thread.pid)
-      assert_equal 0, Timeout.timeout(10) { thread.value.exitstatus }
+      assert_equal 0, Timeout.timeout(30) { thread.value.exitstatus }
       assert_equal "Proc\n", errors.read
     end
   end
@@ -157,7 +157,7 @@ class TestLifecycle < TrunklineTest
       Open3.popen3(*program(text, serve: serve)) do |_, _, errors, thread|
         errors.gets
         Process.kill(:TERM, thread.pid)
-        assert_equal 0, Timeout.timeout(10) { thread.value.exitstatus }, "#{serve}: #{errors.read}"
+        assert_equal 0, Timeout.timeout(30) { thread.value.exitstatus }, "#{serve}: #{errors.read}"
       end
     end
   end
@@ -171,7 +171,7 @@ class TestLifecycle < TrunklineTest
       end
       sleep 0.01 until threads.all?(&:stop?)
       Process.kill(:TERM, Process.pid)
-      exit(threads.all? { |thread| thread.join(10) } ? 3 : 4)
+      exit(threads.all? { |thread| thread.join(25) } ? 3 : 4)
     RUBY
     _, errors, status = run_program(text)
     assert_equal 3, status.exitstatus, errors
@@ -185,7 +185,7 @@ class TestLifecycle < TrunklineTest
       pid = fork { block.call(started) }
       ready.readpartial(1)
       Process.kill(signal, pid)
-      Timeout.timeout(8) { Process.wait2(pid)[1] }.then { |status| [status.termsig, status.exitstatus].inspect }
+      Timeout.timeout(25) { Process.wait2(pid)[1] }.then { |status| [status.termsig, status.exitstatus].inspect }
     ensure
       Process.kill(:KILL, pid) rescue nil # The child ends even after a failure.
     end
@@ -214,14 +214,14 @@ class TestLifecycle < TrunklineTest
   def test_signals_end_forked_children
     ends = lambda do |client|
       # The first call of a tool runs on another thread than the next.
-      (ENDS.to_a * 2).each { |(tool, signal), ended| assert_equal ended, client.call_tool(tool, { signal: signal }, timeout: 10).text, "#{tool} #{signal}" }
+      (ENDS.to_a * 2).each { |(tool, signal), ended| assert_equal ended, client.call_tool(tool, { signal: signal }, timeout: 30).text, "#{tool} #{signal}" }
     end
     Trunkline::Client.connect(command: program(CHILDREN), &ends)
     serving = [RbConfig.ruby, "-I", LIB, "-r", "trunkline", "-e", "server = Trunkline::Server.new('x', version: '1')\n#{CHILDREN}\nlistener = server.listen(port: 0)\nputs listener.url\n$stdout.flush\nlistener.run"]
     Open3.popen3(*serving) do |_, output, errors, thread|
       Trunkline::Client.connect(url: output.gets.chomp, &ends)
       Process.kill(:TERM, thread.pid)
-      assert_equal 0, Timeout.timeout(10) { thread.value.exitstatus }, errors.read
+      assert_equal 0, Timeout.timeout(30) { thread.value.exitstatus }, errors.read
     ensure
       # `popen3` waits for the process.
       Process.kill(:KILL, thread.pid) if thread.alive?
@@ -481,7 +481,7 @@ class TestLifecycle < TrunklineTest
     logger, Trunkline.logger = Trunkline.logger, Object.new
     stuck = Object.new.tap { |one| one.define_singleton_method(:close) { raise NotImplementedError, "stuck" } }
     server = Trunkline::Server.new("stuck", version: "1", lifespan: -> { stuck })
-    Timeout.timeout(10) { Trunkline::Client.connect(server: server, &:list_tools) }
+    Timeout.timeout(30) { Trunkline::Client.connect(server: server, &:list_tools) }
   ensure
     Trunkline.logger = logger
     server&.close
@@ -547,7 +547,7 @@ class TestLifecycle < TrunklineTest
     opening.kill.join
     sleep 0.1
     finish << true
-    Timeout.timeout(10) { closed.pop }
+    Timeout.timeout(30) { closed.pop }
     finish << true
     Trunkline::Client.connect(server: server, &:ping)
     assert_equal [1, 1], [started.length, closed.length]
@@ -597,7 +597,7 @@ class TestLifecycle < TrunklineTest
       live = -> { ObjectSpace.each_object(Trunkline::Server).count }
       # Each of the 100 servers has several entries while it lives.
       freed = -> { live.call <= 10 && table.call < 100 }
-      deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 10
+      deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 30
       # A stack may still refer to some.
       until freed.call || Process.clock_gettime(Process::CLOCK_MONOTONIC) > deadline
         GC.start
@@ -646,8 +646,8 @@ class TestLifecycle < TrunklineTest
     Thread.new { group.add_server("b", connect.call) }.join
     5.times { GC.start }
     server.tool("two") { "two" }
-    assert_equal "tools", changes.next(timeout: 5).kind
-    assert_equal "one", task.result(timeout: 5).text
+    assert_equal "tools", changes.next(timeout: 30).kind
+    assert_equal "one", task.result(timeout: 30).text
     assert_equal %w[two two], %w[a__two b__two].map { |name| group.call_tool(name).text }
     group.remove_server("b")
     assert_equal [:a], group.instance_variable_get(:@clients).map(&:first)

@@ -72,7 +72,7 @@ class TestReaders < TrunklineTest
         assert_includes error.message, row["refused"], row["what"]
       else
         assert_equal row["reads"], read(row).slice(*row["reads"].keys), row["what"]
-        warning = Timeout.timeout(10) { records.pop } if row["warns"]
+        warning = Timeout.timeout(30) { records.pop } if row["warns"]
         row["warns"]&.each { |part| assert_includes warning.message, part, row["what"] }
         assert_equal row["record"], warning.to_h.slice(:level, :target, :event, :fields).to_h { |name, value| [name.name, value.is_a?(Symbol) ? value.name : value] } if row["record"]
         assert_empty records, row["what"]
@@ -134,7 +134,7 @@ class TestReaders < TrunklineTest
     listener = server.listen_io(theirs)
     ask = lambda do |line|
       ours.write("#{line}\n")
-      JSON.parse(Timeout.timeout(10) { ours.gets })
+      JSON.parse(Timeout.timeout(30) { ours.gets })
     end
     ask.call('{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}')
     yield ->(tool, arguments) { ask.call(%({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"#{tool}","arguments":#{arguments}}})) }

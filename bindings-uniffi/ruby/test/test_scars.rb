@@ -13,9 +13,9 @@ class TestScars < TrunklineTest
       sleep
     RUBY
     Open3.popen3(RbConfig.ruby, "-I", LIB, "-e", text) do |_, output, _, thread|
-      pid = Timeout.timeout(20) { output.gets.to_i }
+      pid = Timeout.timeout(30) { output.gets.to_i }
       Process.kill(:KILL, thread.pid)
-      eventually(20) { !running?(pid) }
+      eventually { !running?(pid) }
     end
   end
 
@@ -30,7 +30,7 @@ class TestScars < TrunklineTest
     Trunkline::Client.connect(command: program("server.tool('pid') { Process.pid.to_s }")) do |client|
       first = client.call_tool("pid").text
       Process.kill(:KILL, first.to_i)
-      second = eventually(20) do
+      second = eventually do
         client.call_tool("pid").text
       rescue Trunkline::TransportError
         nil

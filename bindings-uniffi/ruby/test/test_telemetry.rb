@@ -38,7 +38,7 @@ class TestTelemetry < TrunklineTest
     assert_match(/0af7651916cd43dd8448eb211c80319c/, client.call_tool("trace").text)
     client.call_tool("fail")
     client.notify("notifications/com.example")
-    ended = Array.new(9) { Timeout.timeout(5) { recorder.ended.pop } }
+    ended = Array.new(9) { Timeout.timeout(30) { recorder.ended.pop } }
     kinds = ended.map { |_, record| "#{record["kind"]} #{record["name"]}" }
     assert_equal ["client tools/call greet", "server tools/call greet"], kinds.grep(/greet/).sort
     assert_includes kinds, "client notifications/com.example"
@@ -63,7 +63,7 @@ class TestTelemetry < TrunklineTest
       client = connected { |server| server.tool("greet") { "hi" } }
       assert_equal "hi", client.call_tool("greet").text
       client.notify("notifications/com.example")
-      texts = Array.new(6) { Timeout.timeout(5) { records.pop } }
+      texts = Array.new(6) { Timeout.timeout(30) { records.pop } }
       assert_equal %w[finish start], texts.flat_map { |text| text.scan(/no (start|finish)/) }.flatten.uniq.sort
     end
   end

@@ -71,7 +71,7 @@ class TestText < TrunklineTest
         answers[:resource] = answers[:resource].then { |one| label == "binary" ? one.bytes.force_encoding("UTF-8") : one.text }
         call.("progress") { |progress| answers[:progress] = progress.message }
         call.("log")
-        Timeout.timeout(10) { seen.pop }.then { |one| answers.merge!(log: one.data, logger: one.logger) }
+        Timeout.timeout(30) { seen.pop }.then { |one| answers.merge!(log: one.data, logger: one.logger) }
         assert client.call_tool("bug", { label: label }).is_error
         error = assert_raises(Trunkline::ProtocolError) { call.("protocol_error") }
         answers.merge!(protocol_error: error.message[-expected.length..], protocol_data: error.data)

@@ -8,7 +8,7 @@ class TestThreads < TrunklineTest
     go = Thread::Queue.new
     client = connected { |server| server.tool("meet") { arrived << true; go.pop; "met" } }
     threads = Array.new(8) { Thread.new { client.call_tool("meet").text } }
-    Timeout.timeout(10) { 8.times { arrived.pop } }
+    Timeout.timeout(30) { 8.times { arrived.pop } }
     8.times { go << true }
     assert_equal ["met"] * 8, threads.map(&:value)
   end
@@ -97,14 +97,14 @@ class TestThreads < TrunklineTest
     requests = Trunkline::Requests.new(nil, Struct.new(:size) { def waiting = yield }.new)
     pending = requests.start { 7 }
     requests.receive_reply(7, true, +"[1]")
-    assert_equal [1], Timeout.timeout(10) { requests.wait(pending) }
+    assert_equal [1], Timeout.timeout(30) { requests.wait(pending) }
   end
 
   def test_a_reply_that_cannot_be_read_fails_its_request
     requests = Trunkline::Requests.new(nil, Struct.new(:size) { def waiting = yield }.new)
     pending = requests.start { 7 }
     requests.receive_reply(7, true, +'{"a": ')
-    assert_raises(Trunkline::TransportError) { Timeout.timeout(10) { requests.wait(pending) } }
+    assert_raises(Trunkline::TransportError) { Timeout.timeout(30) { requests.wait(pending) } }
     assert_kind_of Trunkline::TransportError, Trunkline::Requests.error(+"{")
   end
 
@@ -140,12 +140,11 @@ class TestThreads < TrunklineTest
   end
 
   def test_other_threads_run_while_one_waits
-    client = connected { |server| server.tool("slow") { |ctx| ctx.sleep(0.3); "done" } }
     count = 0
+    client = connected { |server| server.tool("slow") { eventually { count > 20 } && "done" } }
     counting = Thread.new { loop { count += 1; sleep 0.001 } }
     assert_equal "done", client.call_tool("slow").text
     counting.kill
-    assert_operator count, :>, 20
   end
 
   def test_a_fiber_scheduler_is_not_blocked
@@ -167,7 +166,7 @@ class TestThreads < TrunklineTest
       server.tool("gone") { Thread.exit }
       server.tool("here") { "here" }
     end
-    70.times { assert client.call_tool("gone", {}, timeout: 5).is_error }
+    70.times { assert client.call_tool("gone", {}, timeout: 30).is_error }
     assert_equal "here", client.call_tool("here").text
   end
 
@@ -178,7 +177,7 @@ class TestThreads < TrunklineTest
     pool.run { go.pop && Thread.exit }
     pool.run { ran << true }
     go << true
-    assert Timeout.timeout(5) { ran.pop }
+    assert Timeout.timeout(30) { ran.pop }
   end
 
   def test_handlers_run_after_idle_threads_were_killed
@@ -187,7 +186,7 @@ class TestThreads < TrunklineTest
     pool = Trunkline::Port.current.pool
     eventually { pool.instance_variable_get(:@idle).positive? }
     Thread.list.select { |one| one.thread_variable_get(:trunkline_pool) == pool }.each { |one| one.kill.join }
-    assert_equal "here", client.call_tool("here", {}, timeout: 5).text
+    assert_equal "here", client.call_tool("here", {}, timeout: 30).text
   end
 
   # Jobs of the pool that run until the test releases them.
@@ -195,7 +194,7 @@ class TestThreads < TrunklineTest
     count.times { |number| pool.run(-> { caller }) { started << [caller, number] and go.pop } }
   end
 
-  def taken(queue, count) = Array.new(count) { Timeout.timeout(5) { queue.pop } }
+  def taken(queue, count) = Array.new(count) { Timeout.timeout(30) { queue.pop } }
 
   def test_callers_take_turns
     pool = Trunkline::Pool.new(2)
@@ -290,10 +289,10 @@ class TestThreads < TrunklineTest
     rescue RuntimeError => e
       ended << e.message
     end
-    assert_equal "late", Timeout.timeout(5) { ended.pop }
+    assert_equal "late", Timeout.timeout(30) { ended.pop }
     eventually { pool.instance_variable_get(:@idle) == 1 }
     2.times { pool.run { 2.times { ended << Thread.current and sleep 0.05 } } }
-    assert_equal 1, Array.new(4) { Timeout.timeout(5) { ended.pop } }.uniq.length
+    assert_equal 1, Array.new(4) { Timeout.timeout(30) { ended.pop } }.uniq.length
   end
 
   def test_requests_fail_if_the_thread_of_events_ends
@@ -321,7 +320,7 @@ class TestThreads < TrunklineTest
     client = connected { |server| server.tool("wrong", output: { a: String }) { { a: 1 } } }
     logged do
       Trunkline.logger.define_singleton_method(:error) { |_| held.pop }
-      3.times { assert client.call_tool("wrong", {}, timeout: 5).is_error }
+      3.times { assert client.call_tool("wrong", {}, timeout: 30).is_error }
       3.times { held << true }
     end
   end
@@ -338,16 +337,16 @@ class TestThreads < TrunklineTest
     end
     say = ->(length) { client.call_tool("say", { length: length }) }
     say.call(2)
-    assert_equal 2, Timeout.timeout(5) { handled.pop }
+    assert_equal 2, Timeout.timeout(30) { handled.pop }
     logged do |records|
       [*[1_000_000] * 5, 1].each(&say)
-      assert_match(/dropped notifications/, Timeout.timeout(5) { records.pop })
+      assert_match(/dropped notifications/, Timeout.timeout(30) { records.pop })
     end
     released.close
-    assert_equal [*[1_000_000] * 4, 1], Array.new(5) { Timeout.timeout(5) { handled.pop } }
+    assert_equal [*[1_000_000] * 4, 1], Array.new(5) { Timeout.timeout(30) { handled.pop } }
     # There is room again.
     say.call(1_000_000)
-    assert_equal 1_000_000, Timeout.timeout(5) { handled.pop }
+    assert_equal 1_000_000, Timeout.timeout(30) { handled.pop }
   ensure
     released.close
   end
@@ -365,7 +364,7 @@ class TestThreads < TrunklineTest
     slow = connected({ on_log: ->(_) { held.pop }, log_level: "debug" }, &say)
     other = connected({ on_log: ->(message) { arrived << message.data }, log_level: "debug" }, &say)
     [slow, other].each { |client| client.call_tool("say") }
-    assert_equal "said", Timeout.timeout(5) { arrived.pop }
+    assert_equal "said", Timeout.timeout(30) { arrived.pop }
   ensure
     held << true
   end
@@ -380,11 +379,11 @@ class TestThreads < TrunklineTest
     client = connected({ on_log: receive, log_level: "debug" }) { |server| server.tool("say") { |ctx, text:| ctx.info(text) } }
     said = lambda do |text|
       client.call_tool("say", { text: text })
-      assert_equal text, Timeout.timeout(5) { arrived.pop }
+      assert_equal text, Timeout.timeout(30) { arrived.pop }
     end
     logged do |records|
       said.call("raise")
-      assert_match(/cannot be described/, Timeout.timeout(5) { records.pop })
+      assert_match(/cannot be described/, Timeout.timeout(30) { records.pop })
       said.call("after an error")
     end
     Thread.list.select { |one| one.name == "trunkline notifications" }.each { |one| one.kill.join }

@@ -140,7 +140,7 @@ class TestTools < TrunklineTest
       server.prompt("plan", complete: { city: ->(start, known = {}) { [start, known[:day]].compact } }) { |city:, day:| city + day }
     end
     logged { client.call_tool("bug") }
-    assert_equal "secret", Timeout.timeout(10) { seen.pop }
+    assert_equal "secret", Timeout.timeout(30) { seen.pop }
     reference = Trunkline::PromptReference.new(name: "plan")
     assert_equal %w[Os 1], client.complete(reference, { name: "city", value: "Os" }, { arguments: { day: "1" } }).completion.values
   end
@@ -171,7 +171,7 @@ class TestTools < TrunklineTest
     end
     logged do |records|
       unfit.each_key { |name| assert client.call_tool(name).is_error, name }
-      messages = Array.new(unfit.length) { Timeout.timeout(5) { records.pop } }
+      messages = Array.new(unfit.length) { Timeout.timeout(30) { records.pop } }
       # One line, with the place of the block instead of frames of the library.
       unfit.keys.zip(messages) { |name, message| assert_match(/\Atrunkline: the tool "#{name}" failed: #{Regexp.escape(__FILE__)}:#{line}:in `the tool "#{name}"': .+ \(Trunkline::InvalidArgumentError\)\s*\z/, message) }
       assert_match(/: a value of type Range cannot be represented in JSON: .*define `as_json`/, messages[0])
@@ -201,7 +201,7 @@ class TestTools < TrunklineTest
         rescue Trunkline::Error
           nil # Some results are errors instead.
         end
-        assert_match(/\Atrunkline: .*#{name}.* failed: #{Regexp.escape(__FILE__)}:\d+:/, Timeout.timeout(5) { records.pop }, name)
+        assert_match(/\Atrunkline: .*#{name}.* failed: #{Regexp.escape(__FILE__)}:\d+:/, Timeout.timeout(30) { records.pop }, name)
       end
     end
   end
@@ -380,7 +380,7 @@ class TestTools < TrunklineTest
     end
     logged do |records|
       assert_raises(Trunkline::ProtocolError) { client.call_tool("a") }
-      assert_match(/middleware must return a result/, Timeout.timeout(5) { records.pop })
+      assert_match(/middleware must return a result/, Timeout.timeout(30) { records.pop })
     end
   end
 
