@@ -23,7 +23,7 @@ func returns(t *testing.T, what string, run func()) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(10 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Fatal(what, "does not return")
 	}
 }

@@ -68,7 +68,7 @@ func TestACancelledLoginFreesItsPort(t *testing.T) {
 	if err != nil || redirect.Port() == "" {
 		t.Fatal(page, err)
 	}
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", redirect.Port()))
 		if err == nil {
 			_ = listener.Close()
@@ -228,7 +228,7 @@ func TestClosingAClientInMemoryEndsItsCalls(t *testing.T) {
 			if err == nil {
 				t.Error(what, "succeeded")
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(30 * time.Second):
 			t.Error(what, "goes on")
 		}
 	}

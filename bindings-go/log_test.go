@@ -51,7 +51,7 @@ func TestAFailureIsLoggedOnce(t *testing.T) {
 			t.Error(result, err)
 		}
 	}
-	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(found.String(), "no such index") && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(found.String(), "no such index") && time.Now().Before(deadline); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	// A second record would follow at once.
@@ -118,7 +118,7 @@ func TestAProtocolErrorWithoutJSONIsLogged(t *testing.T) {
 		}
 	}
 	for _, reason := range []string{"unsupported type: func()", "data"} {
-		for deadline := time.Now().Add(5 * time.Second); !strings.Contains(found.String(), reason) && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(30 * time.Second); !strings.Contains(found.String(), reason) && time.Now().Before(deadline); {
 			time.Sleep(10 * time.Millisecond)
 		}
 		if !strings.Contains(found.String(), reason) {

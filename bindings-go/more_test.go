@@ -233,7 +233,7 @@ func TestAHandlerThatEndsItsGoroutineLosesNoNotifications(t *testing.T) {
 // Calls have all of the deadline but its last fifth, in which they fail.
 func TestACallThatNeverEndsFailsBeforeTheDrainDeadline(t *testing.T) {
 	// Long enough for a busy machine.
-	const deadline = 3 * time.Second
+	const deadline = 5 * time.Second
 	server := trunkline.NewServer("test", "1.0.0", trunkline.ServerOptions{DrainDeadline: deadline})
 	running, ended := make(chan struct{}), make(chan error, 1)
 	_, err := trunkline.AddTool(server, trunkline.Tool{Name: "endless"}, func(ctx context.Context, _ *trunkline.Call, _ struct{}) (string, error) {

@@ -49,7 +49,7 @@ func TestThePortOfALoggerEndsWithItsMembers(t *testing.T) {
 				if !errors.Is(err, ErrClosed) {
 					t.Error(err)
 				}
-			case <-time.After(10 * time.Second):
+			case <-time.After(30 * time.Second):
 				t.Fatal("a call does not end with its client")
 			}
 		}

@@ -55,7 +55,7 @@ func newServer(t *testing.T) *trunkline.Server {
 		select {
 		case <-ctx.Done():
 			return "", ctx.Err()
-		case <-time.After(10 * time.Second):
+		case <-time.After(30 * time.Second):
 			return "done", nil
 		}
 	}))

@@ -37,7 +37,7 @@ func traced() (*tracetest.InMemoryExporter, *metric.ManualReader) {
 
 // spansOf waits for the spans of calls of a tool.
 func spansOf(t *testing.T, spans *tracetest.InMemoryExporter, kind trace.SpanKind, count int) []tracetest.SpanStub {
-	for range 500 {
+	for range 3000 {
 		found := slices.DeleteFunc(spans.GetSpans(), func(span tracetest.SpanStub) bool {
 			return span.Name != "tools/call trace" || span.SpanKind != kind
 		})
