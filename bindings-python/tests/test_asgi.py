@@ -28,7 +28,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.testclient import TestClient
 
-from support import REVISIONS, TIMEOUT, Heard, environment, run, until
+from support import REVISIONS, TIMEOUT, Heard, environment, free_port, run, until
 from trunkline import (
     Client,
     Context,
@@ -452,8 +452,13 @@ def test_a_slow_client_does_not_fill_the_memory() -> None:
         app = site.server.asgi()
         scope, message = post("echo", text="x" * 1_000_000)
         connection = Connection(message)
+
+        def exchanges() -> list[Any]:
+            return [] if site.server._port is None else list(site.server._port._exchanges.values())
+
         answering = asyncio.create_task(app(scope, connection.receive, connection.send))
-        await asyncio.sleep(0.3)
+        await until(lambda: any(one.events.qsize() for one in exchanges()), "its response")
+        await asyncio.sleep(0.1)
         port = site.server._port
         assert port is not None
         (exchange,) = port._exchanges.values()
@@ -615,8 +620,7 @@ def test_uvicorn_with_workers(tmp_path: Path) -> None:
 
 def start_web_server(folder: Path, command: list[str], bind: str) -> tuple[subprocess.Popen[str], str]:
     """The process, and the URL at which it will respond."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     where = f"127.0.0.1:{port}" if bind == "--bind" else str(port)
     program = subprocess.Popen(
         [*command, bind, where],

@@ -140,7 +140,7 @@ def test_a_timeout_ends_the_call_on_both_sides(name: str) -> None:
     async def check() -> None:
         async with Client(slow.server) as client:
             with pytest.raises(TimeoutError) as caught:
-                await client.call_tool(name, timeout=0.1)
+                await client.call_tool(name, timeout=1)  # long enough for the handler to begin
             assert isinstance(caught.value, builtins.TimeoutError)
             assert isinstance(caught.value, TrunklineError)
             await until(lambda: slow.ended == ["cancelled"], "the handler's end")

@@ -68,7 +68,7 @@ def test_a_mounted_server_appears_with_later_changes_until_it_is_removed() -> No
             assert (await client.call_tool("in__in_thread")).text == "inner"
             assert (await client.read_resource("in+notes://today")).contents[0].text == "inner"
             inner.add_tool(lambda: "late", name="late", description="A tool that comes late.")
-            await asyncio.wait_for(changed.wait(), 10)
+            await asyncio.wait_for(changed.wait(), 30)
             assert (await client.call_tool("in__late")).text == "late"
             other = named("other")
             while_used = outer.mount("other", other)

@@ -744,7 +744,7 @@ def test_http_servers_log_their_url_requests_and_the_first_refusal_of_each_kind(
             for _ in range(2):
                 with pytest.raises(Exception, match="403"):
                     await Client(listener.url, headers={"Host": "evil.example"}).connect()
-            await asyncio.sleep(0.05)
+            await until(lambda: any("status=200" in record.getMessage() for record in caplog.records), "the access log")
             return listener.url
 
     url = run(check())

@@ -231,7 +231,7 @@ def test_a_group_shares_clients_and_does_not_close_them(revision: str) -> None:
             async with group:
                 assert (await group.call_tool("own__greet")).text == "the client's, None"
                 server.add_tool(lambda: "late", name="late", description="A tool that comes late.")
-                await asyncio.wait_for(changed.wait(), 10)
+                await asyncio.wait_for(changed.wait(), 30)
                 await group.remove_server("own")
                 await group.add_server("again", client)
                 assert (await group.call_tool("again__late")).text == "late"

@@ -151,7 +151,6 @@ def test_changes_of_the_tools_are_notified(revision: str) -> None:
             Client(listener.url, revision=revision, on_tools_changed=lambda: changes.append("changed")) as client,
         ):
             await client.list_tools()
-            await asyncio.sleep(0.2)  # the stream for notifications is opened beside the requests
             slow.server.add_tool(slow.later, name="late")
             await until(lambda: changes, "the change")
             assert "late" in [tool.name for tool in await client.list_tools()]
@@ -279,13 +278,14 @@ def test_closing_drains_calls_in_flight_up_to_the_deadline() -> None:
         with pytest.raises(InvalidArgumentError, match="already started"):
             await listener.start()
         assert listener.url is not None
+        begun = list[float]()
         async with Client(listener.url) as client:
-            short = asyncio.ensure_future(client.call_tool("steps"))
+            short = asyncio.ensure_future(client.call_tool("steps", on_progress=lambda *step: begun.append(step[0])))
             long = asyncio.ensure_future(client.call_tool("later"))
-            await until(slow.started.is_set, "the handlers")
+            await until(lambda: begun and slow.started.is_set(), "the handlers")
             start = time.monotonic()
-            await listener.close(0.5)
-            assert 0.3 < time.monotonic() - start < 5
+            await listener.close(1)
+            assert 0.7 < time.monotonic() - start < 15
             assert (await short).text == "done"
             with pytest.raises(TrunklineError):
                 await long
@@ -390,6 +390,7 @@ async def echo(message: str) -> str:
 @server.tool
 async def hang() -> str:
     import asyncio
+    print("hanging", flush=True)
     await asyncio.sleep(60)
     return "done"
 
@@ -424,8 +425,10 @@ from trunkline import Server
 
 async def serve(name):
     async with Server(name, version="1").serve_http(port=0) as listener:
+        running = asyncio.create_task(listener.run())
+        await asyncio.sleep(0)  # by then it is told of signals
         os.write(1, b"ready\\n")  # `print` may mix the lines of two threads
-        await listener.run()
+        await running
 
 async def serve_both():
     first = asyncio.create_task(serve("first"))
@@ -475,16 +478,19 @@ def test_a_second_signal_does_not_wait(tmp_path: Path) -> None:
         script(tmp_path, source), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment()
     )
     assert child.stdout is not None
-    url = child.stdout.readline().strip()
+    said = child.stdout
+    url = said.readline().strip()
 
     async def check() -> None:
         async with Client(url) as client:
             call = asyncio.ensure_future(client.call_tool("hang"))
-            await asyncio.sleep(0.2)
+            assert await asyncio.to_thread(said.readline) == "hanging\n"
             child.send_signal(signal.SIGTERM)
             await asyncio.sleep(0.2)
             assert child.poll() is None
-            child.send_signal(signal.SIGTERM)
+            while child.poll() is None:  # the system merges two signals of which the first was not seen
+                child.send_signal(signal.SIGTERM)
+                await asyncio.sleep(0.2)
             with pytest.raises(TrunklineError):
                 await call
 

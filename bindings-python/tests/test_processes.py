@@ -31,15 +31,25 @@ def double(number):
 def sleep():
     time.sleep(60)
 
+def tell_and_sleep(begun):
+    begun.set()
+    time.sleep(60)
+
 def ended(process, status):
-    process.join(10)
+    process.join(30)
     if process.exitcode is None:
         process.kill()
     return None if process.exitcode == status else f"the exit code is {process.exitcode}"
 
-def started(target):
-    process = multiprocessing.Process(target=target)
+def started(target, *arguments):
+    process = multiprocessing.Process(target=target, args=arguments)
     process.start()
+    return process
+
+def begun_process():
+    begun = multiprocessing.Event()
+    process = started(tell_and_sleep, begun)
+    assert begun.wait(30), "it does not begin"
     return process
 
 def process():
@@ -51,29 +61,27 @@ def terminated_at_once():
     return ended(process, -signal.SIGTERM)
 
 def terminated():
-    process = started(sleep)
-    time.sleep(0.1)
+    process = begun_process()
     process.terminate()
     return ended(process, -signal.SIGTERM)
 
 def interrupted():
-    process = started(sleep)
-    time.sleep(0.1)
+    process = begun_process()
     os.kill(process.pid, signal.SIGINT)
     return ended(process, 1)
 
 def pool():
     with multiprocessing.Pool(2) as pool:
-        doubled = pool.map_async(double, range(4)).get(10)
+        doubled = pool.map_async(double, range(4)).get(30)
     return None if doubled == [0, 2, 4, 6] else f"the pool returned {doubled}"
 
 def executor():
     with ProcessPoolExecutor(2) as executor:
-        doubled = [*executor.map(double, range(4), timeout=10)]
+        doubled = [*executor.map(double, range(4), timeout=30)]
     return None if doubled == [0, 2, 4, 6] else f"the executor returned {doubled}"
 
 def reaped(pid, status):
-    end = time.monotonic() + 10
+    end = time.monotonic() + 30
     while time.monotonic() < end:
         reaped, raw = os.waitpid(pid, os.WNOHANG)
         if reaped:
@@ -102,7 +110,7 @@ def with_a_loop_of_its_own():
             told = asyncio.Event()
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told.set)
             os.kill(os.getpid(), signal.SIGTERM)
-            await asyncio.wait_for(told.wait(), 5)
+            await asyncio.wait_for(told.wait(), 30)
         code = 9
         with contextlib.suppress(BaseException):
             asyncio.run(work())
@@ -112,11 +120,11 @@ def with_a_loop_of_its_own():
 
 def before_exec():
     command = [sys.executable, "-c", "import signal; assert signal.pthread_sigmask(0, ()) == set()"]
-    return None if subprocess.run(command, preexec_fn=os.getpid, timeout=10).returncode == 0 else "it failed"
+    return None if subprocess.run(command, preexec_fn=os.getpid, timeout=60).returncode == 0 else "it failed"
 
 def null_as_stdin():
     command = [sys.executable, "-c", "import sys; assert sys.stdin.read() == ''"]
-    return None if subprocess.run(command, timeout=10).returncode == 0 else "it failed"
+    return None if subprocess.run(command, timeout=60).returncode == 0 else "it failed"
 
 ALL = [
     process, terminated_at_once, terminated, interrupted, pool, executor, forked, forked_and_killed,

@@ -615,7 +615,7 @@ def test_concurrent_calls() -> None:
 def test_the_pool_is_bounded_and_reused() -> None:
     server = Server("test", version="1", max_threads=4)
     threads: set[str] = set()
-    barrier = threading.Barrier(4, timeout=10)
+    barrier = threading.Barrier(4, timeout=30)
 
     @server.tool
     def work(meet: bool = False) -> str:
@@ -711,7 +711,7 @@ def test_registered_features_can_be_changed_and_hidden() -> None:
         changed = asyncio.Event()
         async with Client(server, on_tools_changed=changed.set) as client:
             tool.update(description="Adds two numbers")
-            await asyncio.wait_for(changed.wait(), 10)
+            await asyncio.wait_for(changed.wait(), 30)
             shown = (await client.list_tools())[0]
             assert (shown.name, shown.title, shown.description) == ("add", "Adds", "Adds two numbers")
             assert (await client.call_tool("add", {"a": 1, "b": 2})).structured_content == {"result": 3}

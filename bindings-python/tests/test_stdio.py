@@ -60,6 +60,7 @@ async def die() -> str:
 @server.tool
 async def hang(ctx: Context) -> str:
     import asyncio
+    await ctx.progress(1)
     await asyncio.sleep(60)
     return "done"
 

@@ -119,7 +119,7 @@ def test_the_result_of_a_task_outlives_its_process(tmp_path: Path, store: str) -
 def test_tasks_of_a_process_that_is_shutting_down_get_the_drain_deadline(tmp_path: Path, store: str) -> None:
     async def begin(url: str) -> list[str]:
         async with Client(url) as client:
-            return [(await client.start_task("wait", {"seconds": seconds})).id or "" for seconds in (1, 60)]
+            return [(await client.start_task("wait", {"seconds": seconds})).id or "" for seconds in (0.5, 60)]
 
     async def read(url: str, short: str, long: str) -> None:
         async with Client(url) as client:

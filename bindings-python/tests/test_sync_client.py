@@ -344,9 +344,8 @@ import signal
 from trunkline import SyncClient
 signal.signal(signal.SIGINT, signal.default_int_handler)
 with SyncClient({server!r}) as client:
-    print("ready", flush=True)
     try:
-        client.call_tool("hang")
+        client.call_tool("hang", on_progress=lambda *_: print("ready", flush=True))
     except KeyboardInterrupt:
         print("interrupted", client.call_tool("echo", {{"message": "fine"}}).text, flush=True)
 """
@@ -355,7 +354,6 @@ with SyncClient({server!r}) as client:
     with child:
         try:
             assert child.stdout.readline() == "ready\n"
-            time.sleep(0.2)
             child.send_signal(signal.SIGINT)
             assert child.stdout.readline() == "interrupted fine\n"
             assert child.wait(TIMEOUT) == 0

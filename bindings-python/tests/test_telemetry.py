@@ -118,7 +118,7 @@ class _Trace:
 
     def one(self, name: str, kind: SpanKind = SpanKind.INTERNAL) -> ReadableSpan:
         """The only span of a name and a kind. Served requests may be reported after their reply."""
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 30
         while True:
             found = [span for span in self.all() if span.name == name and span.kind == kind]
             if found or time.monotonic() > deadline:

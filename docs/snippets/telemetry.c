@@ -58,7 +58,7 @@ int main(void) {
   if (!failed) failed = trunkline_client_call_tool(client, TRUNKLINE_STR("greet"), TRUNKLINE_STR("{}"), NULL, &result,
                                                    &error);
   /* The end of a served request arrives as an event. */
-  if (!failed) failed = trunkline_dispatch(trunkline_server_port(server), 0, NULL, &error);
+  while (!failed && names.count < 4) failed = trunkline_dispatch(trunkline_server_port(server), 1000, NULL, &error);
   if (failed) fprintf(stderr, "%s\n", error ? trunkline_error_message(error) : "telemetry is set already");
   qsort(names.lines, (size_t)names.count, sizeof names.lines[0], compare);
   for (index = 0; index < names.count; ++index) printf("%s\n", names.lines[index]);

@@ -28,6 +28,8 @@ async def greet(name: str) -> str:
 async def main() -> None:
     async with Client(server) as client:
         await client.call_tool("greet", {"name": "Ada"})
+    while len(spans.get_finished_spans()) < 4:  # that of the server may end after the call
+        await asyncio.sleep(0.01)
     for line in sorted(f"{span.kind.name.lower()} {span.name}" for span in spans.get_finished_spans()):
         print(line)
 

@@ -7,6 +7,7 @@ use opentelemetry_sdk::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
+use std::time::Duration;
 use trunkline::prelude::*;
 
 #[derive(Deserialize, JsonSchema)]
@@ -32,6 +33,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     client.call_tool("greet", json!({"name": "Ada"})).await?;
     client.close().await;
 
+    // That of the server may end after the call.
+    while spans.get_finished_spans()?.len() < 4 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
     let spans = spans.get_finished_spans()?;
     let mut lines: Vec<_> =
         spans.iter().map(|span| format!("{} {}", format!("{:?}", span.span_kind).to_lowercase(), span.name)).collect();
