@@ -145,8 +145,9 @@ fn a_token_in_redis_is_used_by_the_next_program() {
         }
     }
 
-    // Below those that connections get.
-    let port = (20_000..32_000).rev().find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
+    // Below those that connections get, and not the first that others find free.
+    let from = 20_000 + process::id() % 10_000;
+    let port = (from..32_000).find(|port| TcpListener::bind(format!("127.0.0.1:{port}")).is_ok());
     let port = port.expect("a port is free").to_string();
     let mut server = process::Command::new("redis-server");
     server.args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--port", &port]);
