@@ -66,7 +66,7 @@ class BlockedTest {
                 tool("echo") { "here" }
                 tool("nested") { runBlocking { Client.connect(this@server).use { it.callTool<String>("echo") } } }
             }
-        withTimeout(10.seconds) { Client.connect(server).use { assertEquals("here", it.callTool<String>("nested")) } }
+        withTimeout(20.seconds) { Client.connect(server).use { assertEquals("here", it.callTool<String>("nested")) } }
         server.close()
     }
 
@@ -79,7 +79,7 @@ class BlockedTest {
             }
         for (dispatcher in listOf(closed, failing)) {
             val server = server("test", "1.0", dispatcher = dispatcher) { tool("echo") { "here" } }
-            val result = withTimeout(10.seconds) { Client.connect(server).use { it.callTool("echo") } }
+            val result = withTimeout(20.seconds) { Client.connect(server).use { it.callTool("echo") } }
             assertTrue(result.isError)
             server.close()
         }

@@ -213,7 +213,7 @@ class CallsTest {
             onProgress = { end.get() }
         }
         try {
-            assertFailsWith<RequestTimeoutException> { withTimeout(10.seconds) { client.callTool("waits", null, options) } }
+            assertFailsWith<RequestTimeoutException> { withTimeout(20.seconds) { client.callTool("waits", null, options) } }
         } finally {
             end.complete(Unit)
         }
@@ -236,7 +236,7 @@ class CallsTest {
             onLog { if (it.data == JsonPrimitive("message 0")) TODO() else seen.complete(Unit) }
         }
         runBlocking {
-            withTimeout(10.seconds) {
+            withTimeout(20.seconds) {
                 Client.connect(server, options).use { client ->
                     assertEquals("done", textOf(client.callTool("speaks") { onProgress = { TODO() } }))
                     seen.await()
@@ -463,7 +463,7 @@ class CallsTest {
                     Thread.sleep(500)
                     waiting.cancelAndJoin()
                 }
-                assertEquals("note://1", withTimeout(5.seconds) { subscription.changes.first() }.uri)
+                assertEquals("note://1", withTimeout(20.seconds) { subscription.changes.first() }.uri)
             }
         }
     }
@@ -484,8 +484,8 @@ class CallsTest {
                     it
                 }
             updated()
-            assertFailsWith<CancellationException> { waiting.get(5, TimeUnit.SECONDS) }
-            assertEquals("note://1", assertIs<Map<*, *>>(stream.next { it }.get(5, TimeUnit.SECONDS))["uri"])
+            assertFailsWith<CancellationException> { waiting.get(20, TimeUnit.SECONDS) }
+            assertEquals("note://1", assertIs<Map<*, *>>(stream.next { it }.get(20, TimeUnit.SECONDS))["uri"])
             stream.close()
         }
     }
@@ -501,7 +501,7 @@ class CallsTest {
             }
         future.cancel(true)
         gate.complete(Unit)
-        assertEquals("open", withTimeout(5.seconds) { dropped.await() })
+        assertEquals("open", withTimeout(20.seconds) { dropped.await() })
     }
 
     @Test
@@ -514,7 +514,7 @@ class CallsTest {
             assertNotThePort()
             Client.connect(listener.url).use { client ->
                 assertNotThePort()
-                assertEquals("here", runBlocking { withTimeout(5.seconds) { client.callTool<String>("echo") } })
+                assertEquals("here", runBlocking { withTimeout(20.seconds) { client.callTool<String>("echo") } })
             }
             assertNotThePort()
             server.endpoint().handle(request).body.collect { assertNotThePort() }

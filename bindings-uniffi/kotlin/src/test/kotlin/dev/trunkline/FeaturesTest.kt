@@ -48,7 +48,7 @@ class FeaturesTest {
         }
     }
 
-    private fun test(work: suspend CoroutineScope.() -> Unit) = runBlocking { withTimeout(20.seconds, work) }
+    private fun test(work: suspend CoroutineScope.() -> Unit) = runBlocking { withTimeout(60.seconds, work) }
 
     private suspend fun named(server: Server, name: String): List<String> =
         Client.connect(server, { info = Implementation(name, "1") }).use { client -> client.listTools().map { it.name } }
@@ -391,11 +391,11 @@ class FeaturesTest {
             client.connection.end.await()
             blocked.countDown()
             // On the thread of the port.
-            released.await(10, TimeUnit.SECONDS)
+            released.await(20, TimeUnit.SECONDS)
         }
         listening = async { server.listen { port = 0 } }
         try {
-            withTimeout(5.seconds) { closed.await() }
+            withTimeout(20.seconds) { closed.await() }
         } finally {
             released.countDown()
         }

@@ -166,7 +166,7 @@ class ReadersTest {
             "io.modelcontextprotocol/clientInfo": {"name": "x", "version": "1"}}"""
         val params = """{"name": "$tool", "arguments": $arguments, "_meta": $meta}"""
         val body = """{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": $params}"""
-        val request = HttpRequest.newBuilder(URI(listener.url)).timeout(Duration.ofSeconds(10)).POST(BodyPublishers.ofString(body))
+        val request = HttpRequest.newBuilder(URI(listener.url)).timeout(Duration.ofSeconds(30)).POST(BodyPublishers.ofString(body))
         request.header("content-type", "application/json").header("accept", "application/json, text/event-stream")
         request.header("mcp-protocol-version", "2026-07-28").header("mcp-method", "tools/call").header("mcp-name", tool)
         val response = Json.parseToJsonElement(http.send(request.build(), BodyHandlers.ofString()).body()).jsonObject

@@ -16,6 +16,7 @@ import java.lang.ref.WeakReference
 import java.net.ServerSocket
 import java.util.concurrent.TimeUnit
 import kotlin.concurrent.thread
+import kotlin.random.Random
 import kotlin.test.Test
 import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
@@ -102,7 +103,8 @@ class ServingTest {
     @Test
     fun `cancelling a server in the foreground closes it`() = runBlocking {
         withTimeout(20.seconds) {
-            val free = ServerSocket(0).use { it.localPort }
+            // The system gives none of these to another socket meanwhile.
+            val free = generateSequence { Random.nextInt(20_000, 32_000) }.first { runCatching { ServerSocket(it).close() }.isSuccess }
             val server = server("test", "1.0")
             val serving = launch { server.serveHttp { port = free } }
             while (runCatching { Client.connect("http://127.0.0.1:$free/mcp").close() }.isFailure) delay(20.milliseconds)
@@ -159,7 +161,7 @@ class ServingTest {
                     }
                 }
             assertIs<TransportException>(opens.exceptionOrNull())
-            withTimeout(10.seconds) { server.close() }
+            withTimeout(20.seconds) { server.close() }
         }
     }
 
@@ -174,7 +176,7 @@ class ServingTest {
                 Port.open(objectOf("server" to server.handle, "transport" to json.parseToJsonElement(transport)), handle)
             }
         }
-        withTimeout(10.seconds) { handle.end.await() }
+        withTimeout(20.seconds) { handle.end.await() }
         server.close()
     }
 
@@ -228,7 +230,7 @@ class ServingTest {
     @Test
     fun `a dropped server is freed`() {
         val dropped = WeakReference(server("test", "1.0"))
-        for (round in 1..50) {
+        for (round in 1..1500) {
             System.gc()
             if (dropped.get() == null) break
             Thread.sleep(20)

@@ -64,14 +64,14 @@ class TelemetryTest {
         val inHandler =
             Client.connect(server, { telemetry = true }).use {
                 // A sampler that throws fails no call.
-                assertEquals("done", withTimeout(5.seconds) { it.callTool<String>("unsampled") })
+                assertEquals("done", withTimeout(20.seconds) { it.callTool<String>("unsampled") })
                 it.callTool<String>("trace")
             }
         server.close()
 
         fun calls(kind: SpanKind): List<SpanData> = spans.finishedSpanItems.filter { it.name == "tools/call trace" && it.kind == kind }
 
-        withTimeout(5.seconds) { while (calls(SpanKind.SERVER).isEmpty() || calls(SpanKind.CLIENT).isEmpty()) delay(10) }
+        withTimeout(20.seconds) { while (calls(SpanKind.SERVER).isEmpty() || calls(SpanKind.CLIENT).isEmpty()) delay(10) }
         assertEquals(inHandler, calls(SpanKind.SERVER).single().traceId)
         assertEquals(inHandler, calls(SpanKind.CLIENT).single().traceId)
         val names = metrics.collectAllMetrics().map { it.name }

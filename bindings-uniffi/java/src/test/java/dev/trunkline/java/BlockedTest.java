@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Callbacks that block must not delay a bystander. */
-@Timeout(30)
+@Timeout(60)
 @SuppressWarnings("deprecation")
 class BlockedTest {
   /** More than the threads of the library. */
@@ -60,7 +60,7 @@ class BlockedTest {
   }
 
   private void bystander(Server server) throws InterruptedException {
-    assertTrue(blocked.await(10, TimeUnit.SECONDS));
+    assertTrue(blocked.await(30, TimeUnit.SECONDS));
     try (var client = Client.connect(Target.server(server))) {
       assertEquals("done", client.callTool("speak").text());
     }
@@ -139,7 +139,7 @@ class BlockedTest {
       var call =
           executor.submit(
               () -> client.callTool("speak", null, options -> options.onProgress(step -> {})));
-      assertEquals("done", call.get(10, TimeUnit.SECONDS).text());
+      assertEquals("done", call.get(30, TimeUnit.SECONDS).text());
     } finally {
       executor.shutdownNow();
     }
@@ -157,7 +157,7 @@ class BlockedTest {
                 .thenApply(result -> client.callTool("speak").text()));
       }
       for (var call : calls) {
-        assertEquals("done", call.get(10, TimeUnit.SECONDS));
+        assertEquals("done", call.get(30, TimeUnit.SECONDS));
       }
     }
   }
@@ -262,11 +262,11 @@ class BlockedTest {
         Thread.sleep(200);
         // One for its token, and one of the other caller, may be before it.
         ends.release(6);
-        assertEquals("bob", call.get(10, TimeUnit.SECONDS).text());
+        assertEquals("bob", call.get(30, TimeUnit.SECONDS).text());
         assertTrue(calls.stream().filter(CompletableFuture::isDone).count() <= 10);
         ends.release(20);
         for (var other : calls) {
-          other.get(10, TimeUnit.SECONDS);
+          other.get(30, TimeUnit.SECONDS);
         }
       }
     } finally {
@@ -290,7 +290,7 @@ class BlockedTest {
                 options -> options.port(0).host("0.0.0.0").allowedHosts(java.util.List.of("*")))) {
       // The listener warns that other machines can reach it.
       assertTrue(listener.port() > 0);
-      assertTrue(arrived.await(10, TimeUnit.SECONDS));
+      assertTrue(arrived.await(30, TimeUnit.SECONDS));
       try (var client = Client.connect(Target.server(server))) {
         assertEquals("done", client.callTool("speak").text());
       }

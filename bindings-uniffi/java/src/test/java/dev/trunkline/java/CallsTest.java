@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-@Timeout(20)
+@Timeout(60)
 class CallsTest {
   private static final ThreadLocal<String> TENANT = ThreadLocal.withInitial(() -> "nobody");
 
@@ -182,7 +182,7 @@ class CallsTest {
           var call = client.callToolAsync("waits");
           await(started);
           call.cancel(true);
-          assertThrows(CancellationException.class, () -> stage.get(10, TimeUnit.SECONDS));
+          assertThrows(CancellationException.class, () -> stage.get(30, TimeUnit.SECONDS));
         });
   }
 
@@ -236,7 +236,7 @@ class CallsTest {
 
   private static void await(CountDownLatch latch) {
     try {
-      assertTrue(latch.await(10, TimeUnit.SECONDS));
+      assertTrue(latch.await(30, TimeUnit.SECONDS));
     } catch (InterruptedException interrupt) {
       throw new IllegalStateException(interrupt);
     }

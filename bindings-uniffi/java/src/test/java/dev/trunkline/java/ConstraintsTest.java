@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The annotations of Jakarta Validation on components and parameters. */
-@Timeout(30)
+@Timeout(60)
 class ConstraintsTest {
   record Constrained(
       @Min(1) @Max(7) int days,

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
 
-@Timeout(20)
+@Timeout(60)
 class FeaturesTest {
   record Weather(String city, double temperature) {}
 

@@ -120,7 +120,7 @@ class LibrariesTest {
       var forecast = client.callTool("forecast", new Place("Rome", null), Forecast.class);
       require(forecast.equals(new Forecast("Oslo", List.of(1.5))), forecast);
       changes.close();
-      var later = client.callToolAsync("fails").get(10, TimeUnit.SECONDS);
+      var later = client.callToolAsync("fails").get(30, TimeUnit.SECONDS);
       require(later.isError(), later);
       var note = client.readResource("notes://a");
       require(!note.contents().isEmpty(), note);

@@ -44,7 +44,7 @@ import org.eclipse.jetty.util.thread.QueuedThreadPool;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-@Timeout(30)
+@Timeout(60)
 class MountTest {
   private static void withServlet(Server server, Consumer<String> work) throws Exception {
     var jetty = new org.eclipse.jetty.server.Server(new InetSocketAddress("127.0.0.1", 0));
@@ -192,9 +192,9 @@ class MountTest {
           url -> {
             try (var client = Client.connect(url)) {
               var call = client.callToolAsync("waits");
-              assertTrue(started.await(10, TimeUnit.SECONDS));
+              assertTrue(started.await(30, TimeUnit.SECONDS));
               call.cancel(true);
-              assertTrue(interrupted.await(10, TimeUnit.SECONDS));
+              assertTrue(interrupted.await(30, TimeUnit.SECONDS));
             } catch (InterruptedException interrupt) {
               throw new IllegalStateException(interrupt);
             }

@@ -187,7 +187,7 @@ class ReadersTest {
             .formatted(tool, arguments);
     var request =
         HttpRequest.newBuilder(URI.create(listener.url()))
-            .timeout(Duration.ofSeconds(10))
+            .timeout(Duration.ofSeconds(30))
             .header("content-type", "application/json")
             .header("accept", "application/json, text/event-stream")
             .header("mcp-protocol-version", "2026-07-28")

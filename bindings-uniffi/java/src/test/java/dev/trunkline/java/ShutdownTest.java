@@ -38,7 +38,7 @@ class ShutdownTest {
             var near = Client.connect(Target.server(server))) {
           Log.setLogger(record -> {});
           var given = new Place("Oslo", List.of());
-          near.callToolAsync("forecast").get(10, TimeUnit.SECONDS);
+          near.callToolAsync("forecast").get(30, TimeUnit.SECONDS);
           last = client.callTool("forecast", given, String.class);
         }
       }
@@ -103,7 +103,7 @@ class ShutdownTest {
             Container.class.getName());
     var process = new ProcessBuilder(command).redirectErrorStream(true).start();
     var output = new String(process.getInputStream().readAllBytes()).trim();
-    assertTrue(process.waitFor(10, TimeUnit.SECONDS));
+    assertTrue(process.waitFor(60, TimeUnit.SECONDS));
     assertTrue(output.endsWith("freed"), output);
   }
 }

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Types of the JDK and generic records, as arguments and results. */
-@Timeout(30)
+@Timeout(60)
 class TypesTest {
   record Box<T>(T value) {}
 

@@ -143,7 +143,7 @@ class McpRouteTest {
         }
         val web = embeddedServer(Netty, configure = configure) { routing { route("/mcp") { mcp(server) } } }.startSuspend()
         val url = URI("http://0.0.0.0:${web.engine.resolvedConnectors().single().port}/mcp")
-        val request = HttpRequest.newBuilder(url).timeout(Duration.ofSeconds(10)).build()
+        val request = HttpRequest.newBuilder(url).timeout(Duration.ofSeconds(30)).build()
         val client = HttpClient.newHttpClient()
         // The first one offers the upgrade.
         val responses = List(2) { client.send(request, BodyHandlers.discarding()) }
@@ -195,7 +195,7 @@ class McpRouteTest {
     }
 
     private fun get(url: String, vararg headers: Pair<String, String>): java.net.http.HttpResponse<String> {
-        val request = HttpRequest.newBuilder(URI(url)).timeout(Duration.ofSeconds(10)).GET()
+        val request = HttpRequest.newBuilder(URI(url)).timeout(Duration.ofSeconds(30)).GET()
         for ((name, value) in headers) request.header(name, value)
         return HttpClient.newHttpClient().send(request.build(), BodyHandlers.ofString())
     }
