@@ -143,12 +143,16 @@ async function retried(work) {
   }
 }
 
+/** A port that nobody else gets: those that the system chooses are above these. */
 async function freePort() {
-  const server = createServer();
-  await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
-  const { port } = server.address();
-  await new Promise((closed) => server.close(closed));
-  return port;
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const server = createServer();
+    const isFree = await new Promise((resolve) => server.once("error", () => resolve(false)).listen(port, "127.0.0.1", () => resolve(true)));
+    if (!isFree) continue;
+    await new Promise((closed) => server.close(closed));
+    return port;
+  }
 }
 
 const trials = {

@@ -110,6 +110,7 @@ async def server_vanishes(language: Language) -> float:
                 outcome = (await asyncio.wait_for(client.outcomes(1), WAIT_TIMEOUT))[str(number)]
                 # A connection that was idle when its server vanished delays one more call.
                 if outcome == "ok":
-                    assert await bystander(server) < 1
+                    # Other programs may delay one of them; a server that is held up delays all.
+                    assert min([await bystander(server) for _ in range(3)]) < 1
                     return time.perf_counter() - start
             raise AssertionError("no call was answered after it")

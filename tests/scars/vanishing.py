@@ -102,9 +102,11 @@ async def gone(server: Endpoint, address: str, vanish: bool) -> float:
     if vanish:
         ip("route", "add", "blackhole", f"{address}/32", "table", "local")
     start = time.perf_counter()
+    waits = [0.0, 0.0]
     while server.descriptors() > before:
-        slowest = await bystander(server)
-        assert slowest < 1, f"the bystander waited {slowest:.1f} s"
+        waits = sorted([*waits, await bystander(server)])[-2:]
+        # Other programs may delay one; clients that are gone delay each.
+        assert waits[0] < 1, f"the bystander waited {waits} s"
         held = server.descriptors() - before
         assert time.perf_counter() < start + WAIT_TIMEOUT, (
             f"{held} of {len(ways) * CLIENTS_PER_WAY} are held after {WAIT_TIMEOUT} s"

@@ -407,9 +407,13 @@ async def redis_silent(language: Language) -> float:
         for worker in workers.workers:
             slowest = max(slowest, await refused(workers.session(at=worker)))
             # One call at a time retries; the others are not delayed.
-            begin = time.perf_counter()
-            await workers.echo(at=worker)
-            assert time.perf_counter() - begin < 1, "a call that needs no store waited for it"
+            waits = []
+            for _ in range(3):
+                begin = time.perf_counter()
+                await workers.echo(at=worker)
+                waits.append(time.perf_counter() - begin)
+            # Other programs may delay one; the store would delay each.
+            assert min(waits) < 1, "a call that needs no store waited for it"
         redis.resume()
         await back_in_service(workers)
         return slowest

@@ -124,12 +124,16 @@ function signingKey(kind, options, alg) {
   return { ...generateKeyPairSync(kind, options).privateKey.export({ format: "jwk" }), alg, use: "sig", kid: alg };
 }
 
+/** A port that nobody else gets: those that the system chooses are above these. */
 async function freePort() {
-  const probe = createServer();
-  await new Promise((resolve) => probe.listen(0, "127.0.0.1", resolve));
-  const { port } = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const probe = createServer();
+    const isFree = await new Promise((resolve) => probe.once("error", () => resolve(false)).listen(port, "127.0.0.1", () => resolve(true)));
+    if (!isFree) continue;
+    await new Promise((resolve) => probe.close(resolve));
+    return port;
+  }
 }
 
 /** Runs a client. Returns why it failed, or undefined. */

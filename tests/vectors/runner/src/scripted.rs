@@ -26,7 +26,8 @@ pub(crate) enum Received {
 }
 
 pub(crate) trait Side: Send {
-    fn receive(&mut self, timeout: Duration) -> Received;
+    /// `grace`: how long a message may still arrive after the client has left.
+    fn receive(&mut self, timeout: Duration, grace: Duration) -> Received;
     /// `status`: of a response over HTTP.
     fn send(&mut self, message: &Value, status: Option<u16>) -> Result<(), String>;
 }
@@ -50,7 +51,7 @@ impl StdioSide {
 }
 
 impl Side for StdioSide {
-    fn receive(&mut self, timeout: Duration) -> Received {
+    fn receive(&mut self, timeout: Duration, _: Duration) -> Received {
         match self.lines.recv_timeout(timeout) {
             Ok(line) => serde_json::from_str(&line)
                 .map_or_else(|error| Received::Wrong(format!("not JSON ({error}): {line}")), Received::Message),
@@ -177,15 +178,20 @@ fn answer(mut stream: &TcpStream, status: u16, headers: &str, body: &str) -> IoR
 }
 
 impl Side for HttpSide {
-    fn receive(&mut self, timeout: Duration) -> Received {
+    fn receive(&mut self, timeout: Duration, grace: Duration) -> Received {
         let start = Instant::now();
+        let mut ended = None;
         let post = loop {
             // Messages from before the end are read first.
-            let has_ended = self.ended.load(Ordering::SeqCst);
+            if self.ended.load(Ordering::SeqCst) {
+                ended.get_or_insert_with(Instant::now);
+            }
             match self.posts.recv_timeout(Duration::from_millis(20)) {
                 Ok(post) => break post,
                 Err(mpsc::RecvTimeoutError::Disconnected) => return Received::End,
-                Err(mpsc::RecvTimeoutError::Timeout) if has_ended => return Received::End,
+                Err(mpsc::RecvTimeoutError::Timeout) if ended.is_some_and(|ended| ended.elapsed() >= grace) => {
+                    return Received::End;
+                }
                 Err(mpsc::RecvTimeoutError::Timeout) if start.elapsed() > timeout => return Received::Nothing,
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
             }
