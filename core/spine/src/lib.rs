@@ -102,5 +102,6 @@ pub use transport::Listener;
 #[cfg(all(test, feature = "full"))]
 mod tests {
     pub(crate) mod driver_contract;
+    pub(crate) mod free_port;
     pub(crate) mod kept_log;
 }

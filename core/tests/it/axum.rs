@@ -32,18 +32,29 @@ struct Text {
     text: String,
 }
 
-/// Counts the calls that were dropped before their end.
+/// Counts the calls that have begun, and those that were dropped before their end.
 #[derive(Clone, Default)]
-struct Dropped(Arc<AtomicUsize>);
+struct Dropped {
+    begun: Arc<AtomicUsize>,
+    dropped: Arc<AtomicUsize>,
+}
 
 impl Dropped {
-    async fn once(&self) {
+    async fn until(counter: &AtomicUsize, what: &str) {
         let told = async {
-            while self.0.load(Ordering::SeqCst) == 0 {
+            while counter.load(Ordering::SeqCst) == 0 {
                 sleep(Duration::from_millis(5)).await;
             }
         };
-        timeout(Duration::from_secs(10), told).await.expect("the handler is dropped");
+        timeout(Duration::from_secs(30), told).await.expect(what);
+    }
+
+    async fn begun(&self) {
+        Self::until(&self.begun, "the handler begins").await;
+    }
+
+    async fn once(&self) {
+        Self::until(&self.dropped, "the handler is dropped").await;
     }
 }
 
@@ -51,7 +62,7 @@ struct Running(Dropped);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.0.0.fetch_add(1, Ordering::SeqCst);
+        self.0.dropped.fetch_add(1, Ordering::SeqCst);
     }
 }
 
@@ -68,6 +79,7 @@ fn server() -> (Server, Dropped) {
         })
         .tool("endless", "Never ends.", move || {
             let running = Running(seen.clone());
+            seen.begun.fetch_add(1, Ordering::SeqCst);
             async move {
                 sleep(Duration::from_secs(600)).await;
                 drop(running);
@@ -172,8 +184,10 @@ async fn http_24_a_modern_client_that_goes_away_cancels_its_call() {
     let (server, dropped) = server();
     let address = serve(Router::new().nest_service("/mcp", server.clone().into_service())).await;
     let client = connect(&format!("{address}/mcp"), "modern").await;
-    let waiting = timeout(Duration::from_millis(200), client.call_tool("endless", json!({}))).await;
-    assert!(waiting.is_err());
+    tokio::select! {
+        answer = client.call_tool("endless", json!({})) => panic!("it has ended: {answer:?}"),
+        () = dropped.begun() => {}
+    }
     dropped.once().await;
     client.close().await;
 }
@@ -187,14 +201,14 @@ async fn a_framework_shuts_down_when_the_service_is_closed_though_clients_hold_t
         let (signal, signalled) = tokio::sync::oneshot::channel::<()>();
         let (address, serving) = serve_until(application, async move {
             let _ = signalled.await;
-            service.close(Duration::from_millis(300)).await;
+            service.close(Duration::from_millis(500)).await;
         })
         .await;
         let client = connect(&format!("{address}/mcp"), revision).await;
         let subscription = client.subscribe(SubscriptionFilter::default().with_tools(true)).await.unwrap();
         let (quick, slow) = (client.clone(), client.clone());
         let slow = tokio::spawn(async move { slow.call_tool("endless", json!({})).await });
-        sleep(Duration::from_millis(100)).await;
+        dropped.begun().await;
         let begun = Arc::new(tokio::sync::Notify::new());
         let heard = Arc::clone(&begun);
         let options = RequestOptions::default().with_on_progress(Some(Arc::new(move |_| heard.notify_one())));
@@ -202,7 +216,7 @@ async fn a_framework_shuts_down_when_the_service_is_closed_though_clients_hold_t
         begun.notified().await;
         signal.send(()).unwrap();
         assert_eq!(quick.await.unwrap().unwrap().joined_text(), "done", "{revision}: it may end until the deadline");
-        timeout(Duration::from_secs(10), serving).await.expect(revision).unwrap().unwrap();
+        timeout(Duration::from_secs(30), serving).await.expect(revision).unwrap().unwrap();
         dropped.once().await;
         assert!(slow.await.unwrap().is_err(), "{revision}");
         drop(subscription);
@@ -227,10 +241,12 @@ async fn http_22_a_disconnecting_legacy_client_cancels_nothing_without_a_notific
     let opened = post(initialize(), None).await.unwrap();
     let id = opened.headers()["mcp-session-id"].to_str().unwrap().to_owned();
     let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "endless"}});
-    let waiting = timeout(Duration::from_millis(200), post(call, Some(&id))).await;
-    assert!(waiting.is_err());
+    tokio::select! {
+        answer = post(call, Some(&id)) => panic!("it has ended: {answer:?}"),
+        () = dropped.begun() => {}
+    }
     sleep(Duration::from_millis(100)).await;
-    assert_eq!(dropped.0.load(Ordering::SeqCst), 0);
+    assert_eq!(dropped.dropped.load(Ordering::SeqCst), 0);
     let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}});
     assert_eq!(post(cancel, Some(&id)).await.unwrap().status(), StatusCode::ACCEPTED);
     dropped.once().await;

@@ -36,7 +36,11 @@ use trunkline::{
     transport::{HttpEndpoint, HttpOptions},
 };
 
-const TEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum wait for what happens at once, on a busy machine as well.
+const TEST_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// An address where nothing listens. A port that was free a moment ago may belong to another test.
+const NOWHERE: &str = "127.0.0.1:1";
 
 // ---- scripted servers ----
 
@@ -141,12 +145,17 @@ fn initialized(request: &Seen, revision: &str) -> Value {
 
 /// A legacy server with sessions; `call` answers everything after the handshake.
 async fn legacy(call: impl Fn(&Seen) -> (u64, String) + Send + Sync + 'static) -> Scripted {
+    legacy_that_opens_in(200, call).await
+}
+
+/// The same, which takes so many milliseconds for `initialized`.
+async fn legacy_that_opens_in(delay: u64, call: impl Fn(&Seen) -> (u64, String) + Send + Sync + 'static) -> Scripted {
     Scripted::new(move |request| match (&*request.method, request.rpc()) {
         ("POST", "initialize") => {
             let body = initialized(request, "2025-11-25").to_string();
             (0, http(200, "Content-Type: application/json\r\nMcp-Session-Id: s-1\r\n", &body))
         }
-        ("POST", "notifications/initialized") => (200, http(202, "", "")),
+        ("POST", "notifications/initialized") => (delay, http(202, "", "")),
         ("POST", _) => call(request),
         ("DELETE", _) => (0, http(200, "", "")),
         _ => (0, http(405, "", "")),
@@ -181,6 +190,7 @@ impl Drop for Dropped {
     }
 }
 
+/// A server, and a channel with a message when a call of `wait` begins and when it is dropped.
 fn server() -> (Server, mpsc::UnboundedReceiver<()>) {
     let (dropped, drops) = mpsc::unbounded_channel();
     let server = Server::builder("ours", "1.0.0")
@@ -194,6 +204,7 @@ fn server() -> (Server, mpsc::UnboundedReceiver<()>) {
         })
         .tool("wait", "Never ends.", move || {
             let guard = Dropped(dropped.clone());
+            let _ = dropped.send(());
             async move {
                 sleep(Duration::from_secs(600)).await;
                 drop(guard);
@@ -251,9 +262,12 @@ async fn http_23_a_cancelled_call_ends_on_the_server_in_both_eras() {
     let listener = server.listen("127.0.0.1:0").await.unwrap();
     for choice in [RevisionChoice::Modern, RevisionChoice::Legacy] {
         let client = Client::connect_with(listener.url().unwrap(), choose(choice), ()).await.unwrap();
-        let options = RequestOptions::default().with_timeout(Duration::from_millis(100));
+        // Longer than the call takes to reach the server on a busy machine.
+        let options = RequestOptions::default().with_timeout(Duration::from_secs(1));
         assert_eq!(call(&client, "wait", json!({}), &options).await.unwrap_err().kind(), ErrorKind::Timeout);
-        timeout(TEST_TIMEOUT, drops.recv()).await.expect("the server did not hear of it");
+        for what in ["the call did not begin", "the server did not hear of it"] {
+            timeout(TEST_TIMEOUT, drops.recv()).await.expect(what);
+        }
         client.close().await;
     }
 }
@@ -471,12 +485,13 @@ async fn can_04_a_task_whose_request_was_cancelled_is_cancelled_once_its_id_is_k
             ("POST", _) => return (0, http(202, "", "")),
             _ => return (0, http(405, "", "")),
         };
-        let delay = if request.rpc() == "tools/call" { 500 } else { 0 };
+        let delay = if request.rpc() == "tools/call" { 1_500 } else { 0 };
         (delay, json_answer(200, &result(request, answer)))
     })
     .await;
     let client = connect(&server, RevisionChoice::Pinned(Revision::V2025_11_25)).await.unwrap();
-    let options = RequestOptions::default().with_timeout(Duration::from_millis(100));
+    // Longer than the request takes to reach the server on a busy machine.
+    let options = RequestOptions::default().with_timeout(Duration::from_secs(1));
     let error = client.start_task_with("job", json!({}), &options).await.err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
     let cancelled = async {
@@ -570,7 +585,11 @@ async fn http_49_close_waits_until_the_session_is_deleted() {
     .await;
     let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
     let start = Instant::now();
-    assert!(timeout(Duration::from_millis(20), client.close()).await.is_err());
+    tokio::select! {
+        biased;
+        () = async { while !ended.load(Ordering::SeqCst) { sleep(Duration::from_millis(5)).await } } => {}
+        () = client.close() => panic!("the session is not deleted yet"),
+    }
     client.close().await;
     assert!(ended.load(Ordering::SeqCst) && start.elapsed() >= Duration::from_millis(250), "{:?}", start.elapsed());
 }
@@ -578,9 +597,9 @@ async fn http_49_close_waits_until_the_session_is_deleted() {
 #[tokio::test]
 async fn life_04_what_follows_initialized_waits_until_it_has_arrived() {
     let server = legacy(|request| (0, json_answer(200, &result(request, json!({}))))).await;
-    let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
-    // The server takes 200 ms for `initialized`.
+    // The server takes 200 ms for `initialized`, from some moment of the opening.
     let start = Instant::now();
+    let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
     let (a, b) = tokio::join!(request(&client, "ping"), request(&client, "tools/list"));
     assert!(a.is_ok() && b.is_ok() && start.elapsed() > Duration::from_millis(150));
     client.close().await;
@@ -588,9 +607,10 @@ async fn life_04_what_follows_initialized_waits_until_it_has_arrived() {
 
 #[tokio::test]
 async fn can_01_an_unsent_request_is_not_cancelled() {
-    let server = legacy(|request| (0, json_answer(200, &result(request, json!({}))))).await;
+    let answer = |request: &Seen| (0, json_answer(200, &result(request, json!({}))));
+    let server = legacy_that_opens_in(1_000, answer).await;
     let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
-    // The request waits for `initialized`, for which the server takes 200 ms.
+    // The request waits for `initialized`.
     let options = RequestOptions::default().with_timeout(Duration::from_millis(20));
     let error = client.request("tools/list", None, &options).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout);
@@ -1080,9 +1100,15 @@ async fn slow_to_reopen(handshake: Duration) -> Scripted {
 async fn http_48_a_call_that_is_cancelled_while_it_reopens_the_session_leaves_none_half_open() {
     let server = slow_to_reopen(TEST_TIMEOUT).await;
     let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
-    let impatient = RequestOptions::default().with_timeout(Duration::from_millis(500));
-    let error = client.request("tools/list", None, &impatient).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
+    let handshake = async {
+        while count(&server, "notifications/initialized") < 2 {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::select! {
+        answer = request(&client, "tools/list") => panic!("not cancelled: {answer:?}"),
+        () = handshake => {}
+    }
     assert_eq!(count(&server, "initialize"), 2, "it was cancelled during the handshake");
     request(&client, "tools/list").await.unwrap();
     assert_eq!(count(&server, "initialize"), 3);
@@ -1276,9 +1302,7 @@ async fn negotiation_falls_back_only_on_evidence() {
 
 #[tokio::test]
 async fn failures_to_connect_name_the_url_and_the_cause() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-    drop(listener);
+    let url = format!("http://{NOWHERE}/mcp");
     let error = Client::connect(url.as_str()).await.err().unwrap();
     assert_eq!(error.kind(), ErrorKind::Transport);
     assert!(error.to_string().contains(&url) && error.to_string().to_lowercase().contains("refused"), "{error}");
@@ -1333,13 +1357,12 @@ async fn errors_do_not_repeat_what_was_sent_in_headers() {
 /// Of an entry whose URL has a token in its path.
 #[tokio::test]
 async fn errors_show_a_url_with_placeholders_as_it_is_written() {
-    let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let lost = legacy(|_| (0, http(500, "", ""))).await;
     let moved =
         Scripted::new(|request| (0, http(302, &format!("Location: https://other.example{}/\r\n", request.path), "")))
             .await;
     let host = |server: &Scripted| server.url["http://".len()..].split('/').next().unwrap().to_owned();
-    for host in [nobody.to_string(), host(&lost), host(&moved)] {
+    for host in [NOWHERE.to_owned(), host(&lost), host(&moved)] {
         let variables = BTreeMap::from([("TOKEN".to_owned(), "s3cret".to_owned())]);
         let entry = json!({"url": format!("http://{host}/${{TOKEN}}/mcp?key=${{TOKEN}}")});
         let entry = ServerEntry::from_value_with(&entry, &variables).unwrap();

@@ -1,6 +1,8 @@
 //! This test binary, run again as a server process: no fixture has to be built or found.
 
 use std::{
+    hash::{BuildHasher, RandomState},
+    net::TcpListener,
     path::PathBuf,
     process::Command,
     sync::atomic::{AtomicU32, Ordering},
@@ -42,6 +44,17 @@ pub(crate) fn play(serve: impl FnOnce(&str, PathBuf)) {
     println!("\n{READY}");
     serve(&role, file);
     std::process::exit(0);
+}
+
+/// A port for a test that listens there more than once: the system gives none of these to another
+/// socket meanwhile.
+pub(crate) fn fixed_port() -> u16 {
+    loop {
+        let port = 20_000 + (RandomState::new().hash_one(0) % 12_000) as u16;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 /// The path of a file of one test, removed with it; it does not exist at first.

@@ -163,7 +163,7 @@ impl Peer {
 
     /// Waits for a message that contains this, and returns it as it was written.
     pub(in crate::server) async fn text_with(&self, part: &str) -> String {
-        for _ in 0..100 {
+        for _ in 0..2000 {
             if let Some(text) = self.out.texts.lock().iter().find(|text| text.contains(part)) {
                 return text.clone();
             }

@@ -268,13 +268,15 @@ mod tests {
         let store = ProcessStore::with_capacity(TokioRuntime::current(), 10_000);
         let large = "x".repeat(4000);
         store.put("a", &large, MINUTE).await.unwrap();
-        store.put("b", &large, Duration::from_millis(50)).await.unwrap();
+        // Longer than the refusals take on a busy machine.
+        let brief = Duration::from_millis(500);
+        store.put("b", &large, brief).await.unwrap();
         for _ in 0..3 {
             assert_eq!(store.put("c", &large, MINUTE).await.unwrap_err().kind, StoreErrorKind::Full);
             assert_eq!(store.append("l", &large, 9, MINUTE).await.unwrap_err().kind, StoreErrorKind::Full);
         }
         store.put("a", &large, MINUTE).await.unwrap();
-        tokio::time::sleep(Duration::from_millis(60)).await;
+        tokio::time::sleep(brief + Duration::from_millis(10)).await;
         for _ in 0..9 {
             store.append("l", &"y".repeat(1000), 2, MINUTE).await.unwrap();
         }

@@ -111,13 +111,13 @@ async fn the_end_of_a_server_is_noticed_although_what_it_left_behind_has_its_pip
         r#"{"jsonrpc":"2.0","id":'$id',"result":{"resultType":"complete","tools":[],"ttlMs":0,"cacheScope":"public"}}"#;
     let id = r#"id=${line#*\"id\":}; id=${id%%[,\}]*}"#;
     let answers = format!("case $line in *tools/list*) {id}; echo '{answer}'; exit 3; esac");
-    let script = format!("setsid -f sleep 20 2>/dev/null; while read -r line; do {answers}; done");
+    let script = format!("setsid -f sleep 60 2>/dev/null; while read -r line; do {answers}; done");
     let client = of_program(&script).await;
     let options = RequestOptions::default();
     let requests = async {
         tokio::join!(client.request("tools/list", None, &options), client.request("prompts/list", None, &options))
     };
-    let (list, lost) = timeout(ms(10_000), requests).await.expect("nobody notices");
+    let (list, lost) = timeout(DEADLINE / 2, requests).await.expect("nobody notices");
     assert!(list.is_ok(), "{list:?}");
     assert!(lost.unwrap_err().to_string().contains("exited with status 3"));
 }
@@ -150,7 +150,8 @@ async fn a_server_that_closes_its_input_ends_the_connection() {
 async fn what_waits_for_a_server_that_does_not_read_is_bounded() {
     let client = of_program("sleep 60").await;
     let params = RawJson::from_value(&json!({"name": "t", "arguments": {"text": "x".repeat(9 << 20)}})).unwrap();
-    let options = RequestOptions::default().with_timeout(ms(500));
+    // Longer than six large requests take to be written on a busy machine.
+    let options = RequestOptions::default().with_timeout(ms(2_000));
     let mut calls = tokio::task::JoinSet::new();
     for _ in 0..6 {
         let (client, params, options) = (client.clone(), params.clone(), options.clone());
@@ -287,11 +288,13 @@ mod stubborn {
 
     #[tokio::test]
     async fn everyone_who_closes_waits_for_the_end_and_the_least_patient_decides_when() {
-        let file = File::new();
-        let diagnostics = format!("while read line; do :; done; sleep 0.3; echo slept >>'{}'", file.path());
+        let (file, gate) = (File::new(), File::new());
+        let waits = format!("until test -e '{}'; do sleep 0.05; done", gate.path());
+        let diagnostics = format!("while read line; do :; done; {waits}; echo slept >>'{}'", file.path());
         let client = connect(shell(&file, &diagnostics), legacy()).await.unwrap();
         // The first caller has stopped waiting; the second one sees the graceful close complete.
         assert!(tokio::time::timeout(ms(20), client.close_within(DEADLINE)).await.is_err());
+        gate.create();
         soon(client.close_within(DEADLINE)).await;
         assert!(file.text().ends_with("slept\n"), "{}", file.text());
 

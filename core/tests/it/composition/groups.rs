@@ -5,6 +5,7 @@ use super::{
     proxies::{client, remote, text, user},
     soon, until,
 };
+use crate::process::fixed_port;
 use serde_json::json;
 use std::{collections::BTreeSet, time::Duration};
 use trunkline::{
@@ -127,9 +128,8 @@ async fn servers_of_a_proxied_group_are_added_and_removed() {
 
 #[tokio::test]
 async fn a_server_of_a_proxied_group_is_connected_to_when_it_is_needed() {
-    let listener = named("far").build().listen("127.0.0.1:0").await.unwrap();
-    let (url, port) = (listener.url().unwrap(), listener.address().port.unwrap());
-    soon(listener.close(Duration::ZERO)).await;
+    let port = fixed_port();
+    let url = format!("http://127.0.0.1:{port}/mcp");
     let servers = [("far", Target::from(url.as_str())), ("b", Target::from(&named("b").build()))];
     let group = soon(ClientGroup::connect(servers)).await.unwrap();
     let gateway = Server::builder("gateway", "1.0.0").proxy(&group).build();

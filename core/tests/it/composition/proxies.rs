@@ -5,7 +5,7 @@
 use super::{Heard, LEGACY, MODERN, ROLE, connect, connect_as, soon, until};
 use crate::{
     log::{Records, another_subscriber},
-    process::{File, child},
+    process::{File, child, fixed_port},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -479,9 +479,9 @@ async fn a_subscription_to_a_resource_of_the_gateway_does_not_ask_the_remote_ser
 /// SUB-06: a server that shuts down ends its streams.
 #[tokio::test]
 async fn changes_still_arrive_after_the_remote_server_was_restarted() {
-    let first = remote();
-    let listener = first.listen("127.0.0.1:0").await.unwrap();
-    let (url, port) = (listener.url().unwrap(), listener.address().port.unwrap());
+    let (first, port) = (remote(), fixed_port());
+    let listener = first.listen(("127.0.0.1", port)).await.unwrap();
+    let url = listener.url().unwrap();
     let server = gateway(&client(url.as_str(), MODERN).await);
     let heard = Heard::default();
     let front = heard.connect(&server, MODERN).await;
@@ -548,8 +548,9 @@ async fn log_04_a_log_message_is_for_the_only_caller_that_wants_any() {
 
 #[tokio::test]
 async fn a_dead_server_fails_its_calls_and_is_restarted() {
-    let listener = remote().listen("127.0.0.1:0").await.unwrap();
-    let (url, port) = (listener.url().unwrap(), listener.address().port.unwrap());
+    let port = fixed_port();
+    let listener = remote().listen(("127.0.0.1", port)).await.unwrap();
+    let url = listener.url().unwrap();
     for revision in [MODERN, LEGACY] {
         let far = client(url.as_str(), revision).await;
         let server = Server::builder("gateway", "1.0.0")

@@ -201,7 +201,7 @@ async fn tasks_on_both_sides_of_a_proxy_end_together() {
     for (old, new) in PAIRS {
         let (runs, ended) = (Arc::<AtomicUsize>::default(), Arc::new(Notify::new()));
         let far = client(&remote(&runs, &ended), old).await;
-        let ttl = if new == LEGACY { Duration::from_secs(60) } else { Duration::from_millis(200) };
+        let ttl = if new == LEGACY { Duration::from_secs(60) } else { Duration::from_millis(500) };
         let gateway = Server::builder("gateway", "1.0.0")
             .options(ServerOptions::default().with_task_ttl(ttl))
             .proxy(ProxyDefinition::new(&far).prefix("far"))

@@ -4,7 +4,7 @@
 use super::{LEGACY, MODERN, ROLE, connect, connect_as, soon, until};
 use crate::{
     log::{Records, another_subscriber},
-    process::{File, child},
+    process::{File, child, fixed_port},
 };
 use serde_json::{Value, json};
 use std::{
@@ -269,9 +269,8 @@ async fn refused(bridge: &Server, choice: RevisionChoice) -> ClientError {
 
 #[tokio::test]
 async fn a_server_that_cannot_be_reached_fails_the_handshake_and_is_tried_again() {
-    let place = weather().listen("127.0.0.1:0").await.unwrap();
-    let (url, port) = (place.url().unwrap(), place.address().port.unwrap());
-    place.close(Duration::ZERO).await;
+    let port = fixed_port();
+    let url = format!("http://127.0.0.1:{port}/mcp");
     let bridge = shown_as(&lazy(url.as_str(), RevisionChoice::Auto).await);
     let choices = [RevisionChoice::Auto, RevisionChoice::Legacy, RevisionChoice::Pinned(MODERN)];
     for choice in choices {
@@ -291,9 +290,8 @@ async fn a_server_that_cannot_be_reached_fails_the_handshake_and_is_tried_again(
 /// On a pipe, the failed handshake leaves no session: the client may try again on the same pipe.
 #[tokio::test]
 async fn a_failed_handshake_leaves_no_session() {
-    let place = weather().listen("127.0.0.1:0").await.unwrap();
-    let (url, port) = (place.url().unwrap(), place.address().port.unwrap());
-    place.close(Duration::ZERO).await;
+    let port = fixed_port();
+    let url = format!("http://127.0.0.1:{port}/mcp");
     let bridge = shown_as(&lazy(url.as_str(), RevisionChoice::Auto).await);
     let listener = bridge.listen("127.0.0.1:0").await.unwrap();
     let here = listener.url().unwrap();
@@ -344,26 +342,33 @@ async fn the_calls_of_a_killed_process_fail_within_100_ms_with_the_reason() {
         // With one connection, there is one process.
         let proxy = ProxyDefinition::new(&far).shared(true);
         let front = connect(&Server::builder("gateway", "1.0.0").proxy(proxy).build(), LEGACY).await;
-        assert!(!soon(front.list_tools()).await.unwrap().is_empty());
-        let calls = [far.clone(), front]
-            .map(|client| tokio::spawn(async move { client.call_tool("wait", json!({})).await.unwrap_err() }));
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        let pid = far.pid().unwrap().to_string();
-        assert!(std::process::Command::new("kill").args(["-9", &pid]).status().unwrap().success());
-        let killed = Instant::now();
-        for call in calls {
-            let text = soon(call).await.unwrap().to_string();
-            assert!(text.contains("was terminated by signal 9"), "{text}");
+        // Other work on the machine delays some kills, and a fault delays all of them.
+        let mut fastest = Duration::MAX;
+        for _ in 0..5 {
+            assert!(!soon(front.list_tools()).await.unwrap().is_empty(), "the next request starts it again");
+            let noted = [File::new(), File::new()];
+            let calls = [(&far, &noted[0]), (&front, &noted[1])].map(|(client, file)| {
+                let params = json!({"name": "wait", "arguments": {}, "_meta": {"example.com/file": file.path()}});
+                let (client, params) = (client.clone(), RawJson::from_value(&params).unwrap());
+                let call = async move { client.request(method::TOOLS_CALL, Some(&params), &<_>::default()).await };
+                tokio::spawn(async move { call.await.unwrap_err() })
+            });
+            until(|| noted.iter().all(|file| file.text() == "began")).await;
+            let pid = far.pid().unwrap().to_string();
+            assert!(std::process::Command::new("kill").args(["-9", &pid]).status().unwrap().success());
+            let killed = Instant::now();
+            for call in calls {
+                let text = soon(call).await.unwrap().to_string();
+                assert!(text.contains("was terminated by signal 9"), "{text}");
+            }
+            fastest = fastest.min(killed.elapsed());
+            if fastest < Duration::from_millis(100) {
+                break;
+            }
         }
-        assert!(killed.elapsed() < Duration::from_millis(100) * slowness(), "{:?}", killed.elapsed());
+        assert!(fastest < Duration::from_millis(100), "{fastest:?}");
         assert!(!soon(far.list_tools()).await.unwrap().is_empty(), "the next request starts it again");
     }
-}
-
-/// A factor for times on a machine that does other work.
-#[cfg(unix)]
-fn slowness() -> u32 {
-    5
 }
 
 /// R11: output that is not a message is logged, and the connection stays open.

@@ -96,15 +96,17 @@ async fn bodies_that_stop_keep_nobody_out_and_the_oldest_gives_way() {
 async fn a_call_counts_until_it_has_ended_and_not_only_its_response() {
     let options = HttpOptions::default().with_max_requests(2).with_stateless(true);
     let fixture = Fixture::with(options, ServerOptions::default()).await;
-    for _ in 0..2 {
-        let stream = fixture.ask("POST").json(&request("tools/call", wait(1_000))).start().await;
-        sleep(Duration::from_millis(100)).await;
+    let gate = Gate::add(&fixture.server);
+    for id in 1..=2 {
+        let mut stream = fixture.ask("POST").json(&Gate::call(id, false, true)).start().await;
+        stream.until("notifications/progress").await;
         // Nobody waits for it any more, but up to 2025-11-25 that cancels nothing (HTTP-22).
         drop(stream);
     }
     let tools = || async { fixture.post(&[], &request("tools/list", json!({}))).await };
     assert_busy(&tools().await);
-    eventually("they go on", || fixture.ends.finished.load(Ordering::SeqCst) == 2).await;
+    gate.open(2);
+    eventually("they go on", || gate.0.available_permits() == 0).await;
     eventually_async("there is room again", async || tools().await.status == 200).await;
 }
 
@@ -242,7 +244,7 @@ async fn calls_without_a_session_are_cancelled_at_the_end() {
         let options = HttpOptions::default().with_stateless(true);
         let fixture = Fixture::with(options, ServerOptions::default()).await;
         let stream = fixture.ask("POST").json(&request("tools/call", wait(600_000))).start().await;
-        sleep(Duration::from_millis(100)).await;
+        fixture.until_begun(1).await;
         let stream = Some(stream).filter(|_| !disconnects);
         fixture.listener.close(Duration::from_millis(200)).await;
         eventually("the call was not cancelled", || fixture.ends.dropped.load(Ordering::SeqCst) == 1).await;
@@ -252,8 +254,9 @@ async fn calls_without_a_session_are_cancelled_at_the_end() {
     // An abandoned one may run until the deadline, like every call.
     let options = HttpOptions::default().with_stateless(true);
     let fixture = Fixture::with(options, ServerOptions::default()).await;
-    drop(fixture.ask("POST").json(&request("tools/call", wait(400))).start().await);
-    sleep(Duration::from_millis(100)).await;
+    let stream = fixture.ask("POST").json(&request("tools/call", wait(400))).start().await;
+    fixture.until_begun(1).await;
+    drop(stream);
     fixture.listener.close(TEST_TIMEOUT).await;
     assert_eq!(fixture.ends.finished.load(Ordering::SeqCst), 1);
 }

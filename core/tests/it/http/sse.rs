@@ -2,10 +2,7 @@
 
 use super::support::*;
 use serde_json::{Value, json};
-use std::{
-    sync::atomic::Ordering,
-    time::{Duration, Instant},
-};
+use std::{sync::atomic::Ordering, time::Instant};
 use trunkline::{
     Context, Limits,
     server::{ServerOptions, Tool},
@@ -293,7 +290,7 @@ async fn close_lets_calls_finish_and_their_answers_be_read() {
     let start = Instant::now();
     gate.open(1);
     fixture.listener.close(TEST_TIMEOUT).await;
-    assert!(start.elapsed() < Duration::from_secs(5));
+    assert!(start.elapsed() < TEST_TIMEOUT / 2);
     session.stream.until("let through").await;
     session.stream.finish().await;
 }
@@ -326,5 +323,7 @@ async fn a_stream_counts_towards_the_rate_limit() {
     let fixture = Fixture::with(options, ServerOptions::default()).await;
     let _streams = [Session::open(&fixture, "/sse").await, Session::open(&fixture, "/sse").await];
     let refused = fixture.ask("GET").path("/sse").header("Accept", "text/event-stream").send().await;
-    assert_eq!((refused.status, refused.header("retry-after")), (429, Some("60")), "{refused:?}");
+    // The rest of the minute.
+    let after: u32 = refused.header("retry-after").unwrap().parse().unwrap();
+    assert!(refused.status == 429 && (30..=60).contains(&after), "{refused:?}");
 }

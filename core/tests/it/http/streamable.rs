@@ -176,7 +176,7 @@ async fn http_24_a_modern_client_that_goes_away_cancels() {
     let fixture = Fixture::new().await;
     let ask = || fixture.modern("tools/call", call("wait", json!({"milliseconds": 60_000})));
     let stream = ask().start().await;
-    sleep(Duration::from_millis(100)).await;
+    fixture.until_begun(1).await;
     drop(stream);
     eventually("the call was not cancelled", || fixture.ends.dropped.load(Ordering::SeqCst) == 1).await;
 
@@ -437,7 +437,7 @@ async fn http_22_a_legacy_client_that_goes_away_does_not_cancel() {
     let id = fixture.session("2025-11-25").await;
     let wait = request("tools/call", call("wait", json!({"milliseconds": 300})));
     let stream = fixture.ask("POST").json(&wait).header("Mcp-Session-Id", &id).start().await;
-    sleep(Duration::from_millis(100)).await;
+    fixture.until_begun(1).await;
     drop(stream);
     eventually("the call did not go on", || fixture.ends.finished.load(Ordering::SeqCst) == 1).await;
     assert_eq!(fixture.ends.dropped.load(Ordering::SeqCst), 0);
@@ -450,7 +450,7 @@ async fn http_23_an_explicit_cancellation_ends_the_call_and_its_exchange() {
     let wait = request("tools/call", call("wait", json!({"milliseconds": 60_000})));
     let stream =
         fixture.ask("POST").json(&wait).header("Mcp-Session-Id", &id).header("Connection", "close").start().await;
-    sleep(Duration::from_millis(100)).await;
+    fixture.until_begun(1).await;
     let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
     assert_eq!(fixture.post(&[("Mcp-Session-Id", &id)], &cancel).await.status, 202);
     let answer = stream.finish().await;
@@ -607,7 +607,8 @@ async fn an_idle_timeout_that_is_never_reached_is_none() {
 
 #[tokio::test]
 async fn sessions_are_bounded_and_expire_when_idle() {
-    let options = ServerOptions::default().with_max_sessions(2).with_session_idle(Duration::from_millis(400));
+    // Longer than opening three of them takes on a busy machine.
+    let options = ServerOptions::default().with_max_sessions(2).with_session_idle(Duration::from_secs(2));
     let fixture = Fixture::with(HttpOptions::default(), options).await;
     let stream_of = async |session: &str| {
         let get = fixture.ask("GET").header("Mcp-Session-Id", session).header("Accept", "text/event-stream");
@@ -626,7 +627,7 @@ async fn sessions_are_bounded_and_expire_when_idle() {
     assert_eq!(refused.header("retry-after"), Some("1"));
     assert_eq!(refused.json()["error"]["data"]["reason"], "busy");
     drop(third_stream);
-    sleep(Duration::from_millis(1000)).await;
+    sleep(Duration::from_secs(3)).await;
     assert_eq!(fixture.post(&[("Mcp-Session-Id", &third)], &ping).await.status, 404, "it was idle for too long");
     assert_eq!(fixture.post(&[("Mcp-Session-Id", &busy)], &ping).await.status, 200);
     fixture.session("2025-11-25").await;
@@ -765,7 +766,7 @@ async fn close_lets_calls_finish_until_the_deadline_and_then_fails_them() {
     let idle = TcpStream::connect(fixture.address).await.unwrap();
     let wait = |milliseconds| request("tools/call", call("wait", json!({"milliseconds": milliseconds})));
     let stream = fixture.ask("POST").json(&wait(300)).header("Mcp-Session-Id", &id).start().await;
-    sleep(Duration::from_millis(100)).await;
+    fixture.until_begun(1).await;
     let start = Instant::now();
     fixture.listener.close(TEST_TIMEOUT).await;
     assert!(start.elapsed() < TEST_TIMEOUT / 2);
@@ -780,7 +781,7 @@ async fn close_lets_calls_finish_until_the_deadline_and_then_fails_them() {
         fixture.modern("tools/call", call("wait", json!({"milliseconds": 60_000}))).start().await,
         fixture.ask("POST").json(&wait(60_000)).header("Mcp-Session-Id", &id).start().await,
     ];
-    sleep(Duration::from_millis(100)).await;
+    fixture.until_begun(2).await;
     let start = Instant::now();
     fixture.listener.close(Duration::from_millis(200)).await;
     assert!(start.elapsed() < TEST_TIMEOUT / 2);
@@ -805,7 +806,8 @@ async fn sub_06_a_stream_whose_request_arrives_during_closing_ends_at_once() {
     let (first, rest) = body.split_at(10);
     let mut socket = TcpStream::connect(fixture.address).await.unwrap();
     socket.write_all((head + first).as_bytes()).await.unwrap();
-    sleep(Duration::from_millis(100)).await;
+    // A later connection is served after the server has begun to read the first one.
+    assert_eq!(fixture.modern("tools/list", json!({})).send().await.status, 200);
     let late = async {
         sleep(Duration::from_millis(100)).await;
         socket.write_all(rest.as_bytes()).await.unwrap();
@@ -821,17 +823,23 @@ async fn sub_06_a_stream_whose_request_arrives_during_closing_ends_at_once() {
 #[tokio::test]
 async fn dropping_a_waiter_does_not_stop_closing() {
     let fixture = Fixture::new().await;
-    let body = request("tools/call", call("wait", json!({"milliseconds": 400})));
+    let gate = Gate::add(&fixture.server);
     let id = fixture.session("2025-11-25").await;
-    let stream = fixture.ask("POST").json(&body).header("Mcp-Session-Id", &id).start().await;
-    sleep(Duration::from_millis(100)).await;
-    let start = Instant::now();
+    let body = Gate::call(5, false, true);
+    let ask = fixture.ask("POST").json(&body).header("Mcp-Session-Id", &id).header("Connection", "close");
+    let mut stream = ask.start().await;
+    stream.until("notifications/progress").await;
     // Two callers: one stops waiting immediately, the other waits for the same end.
     assert!(timeout(Duration::from_millis(10), fixture.listener.close(TEST_TIMEOUT)).await.is_err());
-    fixture.listener.close(TEST_TIMEOUT).await;
-    assert!(start.elapsed() >= Duration::from_millis(200), "{:?}", start.elapsed());
-    assert_eq!(stream.finish().await.json()["result"]["content"][0]["text"], "waited");
-    assert_eq!(fixture.ends.finished.load(Ordering::SeqCst), 1);
+    let closing = fixture.listener.close(TEST_TIMEOUT);
+    let opening = async {
+        sleep(Duration::from_millis(50)).await;
+        gate.open(1);
+        Instant::now()
+    };
+    let (ended, opened) = tokio::join!(async { (closing.await, Instant::now()).1 }, opening);
+    assert!(ended >= opened, "it waits for the call");
+    assert_eq!(stream.finish().await.events().pop().unwrap()["result"]["content"][0]["text"], "let through");
     eventually("the socket is still there", || std::net::TcpStream::connect(fixture.address).is_err()).await;
 }
 

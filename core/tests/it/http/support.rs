@@ -23,7 +23,8 @@ use trunkline::{
     transport::{HttpOptions, Listener},
 };
 
-pub const TEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum wait for what happens at once, on a busy machine as well.
+pub const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 pub const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 pub const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 

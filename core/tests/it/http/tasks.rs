@@ -99,7 +99,8 @@ async fn tasks_drain_with_their_listener_and_are_interrupted_at_its_deadline() {
         let start = async |tool| modern(&one, "tools/call", call(tool, json!({})), tool).send().await;
         let (short, forever) = (id_of(&start("short").await.json()), id_of(&start("forever").await.json()));
         let status = async |task: &str| about(&other, "tasks/get", task).send().await.json()["result"].take();
-        let closing = one.listener.close(Duration::from_millis(400));
+        // Longer than a busy machine takes to answer a request meanwhile.
+        let closing = one.listener.close(Duration::from_millis(1500));
         let meanwhile = async {
             tokio::time::sleep(Duration::from_millis(50)).await;
             status(&forever).await

@@ -148,7 +148,7 @@ async fn beyond_the_connection_limit_silent_ones_are_closed_and_others_wait_for_
 
     let wait = || fixture.modern("tools/call", call("wait", json!({"milliseconds": 600_000})));
     let busy = [wait().start().await, wait().start().await];
-    sleep(Duration::from_millis(100)).await;
+    fixture.until_begun(2).await;
     let mut waiting = list().start().await;
     let mut piece = [0; 1];
     assert!(timeout(Duration::from_millis(300), waiting.socket.read(&mut piece)).await.is_err());
@@ -176,13 +176,17 @@ async fn an_address_has_a_share_of_the_connections() {
     let options = HttpOptions::default().with_max_connections_per_address(1);
     let fixture = Fixture::with(options, ServerOptions::default()).await;
     let busy = fixture.modern("tools/call", call("wait", json!({"milliseconds": 600_000}))).start().await;
-    sleep(Duration::from_millis(100)).await;
+    fixture.until_begun(1).await;
     let mut refused = TcpStream::connect(fixture.address).await.unwrap();
     let closed = timeout(TEST_TIMEOUT, refused.read_to_end(&mut Vec::new())).await.expect("it is held open");
     assert!(closed.map_or(true, |length| length == 0));
     drop(busy);
-    sleep(Duration::from_millis(100)).await;
-    assert_eq!(fixture.modern("tools/list", json!({})).send().await.status, 200);
+    eventually_async("it still counts", async || {
+        let mut stream = fixture.modern("tools/list", json!({})).header("Connection", "close").start().await;
+        let read = timeout(TEST_TIMEOUT, stream.socket.read_to_end(&mut stream.received)).await;
+        read.expect("it is held open").is_ok() && stream.text().starts_with("HTTP/1.1 200")
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -147,18 +147,18 @@ async fn a_session_is_used_as_long_as_any_process_is_busy_with_it() {
         sleep(Duration::from_secs(5)).await;
         "done"
     };
+    let [lasting, _] = [&a, &b].map(|fixture| Lasting::add(&fixture.server));
     for fixture in [&a, &b] {
         fixture.server.add_tool(Tool::new("takes-time", "Takes time", takes)).unwrap();
-        fixture.server.add_tool(Tool::new("task", "A task", takes).task(TaskSupport::Required)).unwrap();
     }
     let id = a.session("2025-11-25").await;
-    let call = json!({"name": "task", "arguments": {}, "task": {}});
-    let task = a.ask_in(&id, "tools/call", call).await.json()["result"]["task"]["taskId"].clone();
+    let task = lasting.start(&a, &id).await;
     for _ in 0..15 {
         let got = b.ask_in(&id, "tasks/get", json!({"taskId": task})).await.json();
         assert_eq!(got["result"]["status"], "working", "{got}");
         sleep(Duration::from_millis(250)).await;
     }
+    lasting.released.add_permits(1);
     let result = b.ask_in(&id, "tasks/result", json!({"taskId": task})).await;
     assert!(result.body.contains("done"), "{result:?}");
     let called = a.ask_in(&id, "tools/call", json!({"name": "takes-time"})).await;
@@ -551,7 +551,7 @@ async fn what_a_client_answers_and_cancels_at_any_process_reaches_its_call() {
     }
     // CAN-01
     let cancelled = call_at(&a, 3, "wait", json!({"milliseconds": 60_000})).await;
-    sleep(Duration::from_millis(100)).await;
+    a.until_begun(1).await;
     let params = json!({"requestId": 3, "reason": "no more"});
     let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
     assert_eq!(b.post(&[("Mcp-Session-Id", &id)], &cancel).await.status, 202);

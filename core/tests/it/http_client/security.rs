@@ -1,7 +1,7 @@
 //! Certificates of a private CA, client certificates, and proxies. The servers only show that they
 //! were reached: they answer 500.
 
-use super::{Scripted, TEST_TIMEOUT, http};
+use super::{NOWHERE, Scripted, TEST_TIMEOUT, http};
 use rustls::{
     RootCertStore, ServerConfig, ServerConnection, Stream,
     crypto::aws_lc_rs::default_provider,
@@ -102,9 +102,7 @@ async fn requests_go_through_the_proxy() {
 
 #[tokio::test]
 async fn connection_failures_name_the_proxy() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let nobody = format!("http://user:secret@{}", listener.local_addr().unwrap());
-    drop(listener);
+    let nobody = format!("http://user:secret@{NOWHERE}");
     let asking = Scripted::new(|_| (0, http(407, "", ""))).await.url;
     for (proxy, reason, advice) in
         [(&*nobody, FailureReason::Refused, "refused"), (&*asking, FailureReason::Status, "http://user:password@")]

@@ -589,7 +589,7 @@ fn a_request_that_is_cancelled_before_its_connection_is_open_is_never_sent() {
     let cancelled = host.request(handle, json!({"method": "tools/list", "wait": true}));
     host.request(handle, json!({"method": "prompts/list"}));
     host.port.cancel(cancelled, "").unwrap();
-    let reply = host.port.wait(cancelled, 1_000).unwrap().unwrap();
+    let reply = host.port.wait(cancelled, 30_000).unwrap().unwrap();
     assert_eq!(reply.unwrap_err().kind, ErrorKind::Cancelled);
     answer(&connecting);
     assert!(host.reply(handle).ok());

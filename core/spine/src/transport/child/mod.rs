@@ -343,6 +343,8 @@ mod tests {
     use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
 
     const SHORT_TIMEOUTS: [Duration; 2] = [Duration::from_millis(150); 2];
+    /// For what happens at once, on a busy machine as well.
+    const PATIENCE: Duration = Duration::from_secs(30);
 
     fn shell(script: &str) -> ChildCommand {
         ChildCommand { stderr: ChildStderr::Keep, ..ChildCommand::new(["sh", "-c", script]) }
@@ -354,7 +356,7 @@ mod tests {
     }
 
     async fn line(lines: &mut Lines<BufReader<ChildStdout>>) -> String {
-        timeout(Duration::from_secs(5), lines.next_line()).await.unwrap().unwrap().unwrap()
+        timeout(PATIENCE, lines.next_line()).await.unwrap().unwrap().unwrap()
     }
 
     fn exists(id: &str) -> bool {
@@ -371,7 +373,7 @@ mod tests {
     async fn assert_exited(id: &str) {
         let started = Instant::now();
         while exists(id) {
-            assert!(started.elapsed() < Duration::from_secs(2), "process {id} is still there");
+            assert!(started.elapsed() < PATIENCE, "process {id} is still there");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
@@ -394,8 +396,10 @@ mod tests {
         let (process, _stdin, mut lines) = start("trap 'exit 7' TERM; echo ready; while :; do sleep 0.05; done");
         line(&mut lines).await;
         let started = Instant::now();
-        assert_eq!(process.close(SHORT_TIMEOUTS).await, Some(ExitStatus::from_raw(7 << 8)));
-        assert!((SHORT_TIMEOUTS[0]..Duration::from_secs(2)).contains(&started.elapsed()), "{:?}", started.elapsed());
+        // The second time is what it takes to run the trap, on a busy machine as well.
+        let timeouts = [SHORT_TIMEOUTS[0], PATIENCE];
+        assert_eq!(process.close(timeouts).await, Some(ExitStatus::from_raw(7 << 8)));
+        assert!((timeouts[0]..PATIENCE).contains(&started.elapsed()), "{:?}", started.elapsed());
     }
 
     /// LIFE-17.
@@ -409,7 +413,7 @@ mod tests {
         assert_eq!(process.close(SHORT_TIMEOUTS).await, Some(ExitStatus::from_raw(9)));
         assert_eq!(process.id(), None);
         let steps = SHORT_TIMEOUTS[0] + SHORT_TIMEOUTS[1];
-        assert!((steps..steps + Duration::from_secs(1)).contains(&started.elapsed()), "{:?}", started.elapsed());
+        assert!((steps..steps + KILL_TIMEOUT).contains(&started.elapsed()), "{:?}", started.elapsed());
         assert_exited(&grandchild).await;
         assert_exited(&leader).await;
     }
@@ -457,7 +461,7 @@ mod tests {
     async fn a_server_that_dies_is_described_with_its_last_lines() {
         let (process, _stdin, mut lines) =
             start("i=0; while [ $i -lt 50 ]; do i=$((i+1)); echo \"line $i\" >&2; done; printf last >&2; exit 1");
-        assert!(timeout(Duration::from_secs(5), lines.next_line()).await.unwrap().unwrap().is_none());
+        assert!(timeout(PATIENCE, lines.next_line()).await.unwrap().unwrap().is_none());
         let end = process.obituary("standard output").await;
         assert_eq!((end.still_running, end.exit_code, end.signal, end.stderr.len()), (false, Some(1), None, 20));
         let text = end.text;
@@ -486,7 +490,7 @@ mod tests {
             let script = "head -c 3000000 /dev/zero | tr '\\0' x >&2; echo >&2; head -c 500000 /dev/zero | tr '\\0' '\\n' >&2; echo done";
             let (process, _stdin, mut stdout) = ChildProcess::spawn(&ChildCommand { stderr, ..shell(script) }).unwrap();
             let mut text = String::new();
-            timeout(Duration::from_secs(10), stdout.read_to_string(&mut text)).await.unwrap().unwrap();
+            timeout(PATIENCE, stdout.read_to_string(&mut text)).await.unwrap().unwrap();
             assert_eq!(text, "done\n");
             let _ = process.close(SHORT_TIMEOUTS).await;
             let kept: usize = process.stderr_tail().iter().map(String::len).sum();
@@ -522,7 +526,7 @@ mod tests {
         let writer = tokio::spawn(async move { stdin.write_all(&vec![b'x'; 10_000_000]).await });
         tokio::time::sleep(Duration::from_millis(50)).await;
         process.close(SHORT_TIMEOUTS).await;
-        let result = timeout(Duration::from_secs(1), writer).await.unwrap().unwrap();
+        let result = timeout(PATIENCE, writer).await.unwrap().unwrap();
         assert_eq!(result.unwrap_err().kind(), std::io::ErrorKind::BrokenPipe);
     }
 

@@ -380,6 +380,7 @@ async fn answer(mut stream: TcpStream, expected: Arc<ExpectedRequest>) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::free_port::free_port;
 
     fn start() -> LoginStart {
         LoginStart { issuer: "https://a.example".into(), registers: true, registered: None }
@@ -532,7 +533,7 @@ mod tests {
     #[tokio::test]
     async fn auc_35_the_redirect_uri_is_that_of_the_registration() {
         let given = |uri| LoopbackHandler::default().with_redirect_uri(uri);
-        let free = TcpListener::bind((HOST, 0)).await.unwrap().local_addr().unwrap().port();
+        let free = free_port();
         let fixed = format!("http://localhost:{free}/oauth/callback");
         // A port is released when an authorization ends, and reused by the next one.
         for _ in 0..2 {

@@ -302,9 +302,8 @@ async fn structured_content_is_told_as_it_was_written() {
     ] {
         let wrapped = matches!(outcome, Outcome::Value(_));
         let peer = Peer::of(&gives(outcome, false));
-        peer.request("tools/call", modern(json!({"name": "gives", "arguments": {}}), json!({})));
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        let text = peer.out.texts.lock().pop().unwrap();
+        let id = peer.request("tools/call", modern(json!({"name": "gives", "arguments": {}}), json!({})));
+        let text = peer.result_text(id).await;
         let told = if wrapped { format!("{{\"result\":{told}}}") } else { told.clone() };
         assert!(text.contains(&format!("\"structuredContent\":{told}")) && !text.contains(['\r', '\n']), "{text}");
     }
