@@ -4,6 +4,8 @@
 mod bridge;
 #[cfg(unix)]
 mod bridge_callers;
+#[cfg(unix)]
+mod bridge_ends;
 mod calls;
 #[cfg(unix)]
 mod dev;

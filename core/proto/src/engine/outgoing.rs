@@ -179,6 +179,11 @@ impl<T> OutgoingRequests<T> {
         Some((self.id(*id), &pending.item, over))
     }
 
+    /// All requests in flight, in no order.
+    pub fn items(&self) -> impl Iterator<Item = &T> {
+        self.pending.values().map(|pending| &pending.item)
+    }
+
     /// A request in flight.
     pub fn get(&self, id: &RequestId) -> Option<&T> {
         self.pending.get(&self.number(id)?).map(|pending| &pending.item)

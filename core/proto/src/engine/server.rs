@@ -303,6 +303,11 @@ impl<T, U> ServerConversation<T, U> {
         Some((item, cancellation(id, reason)))
     }
 
+    /// The requests of our own, in no order.
+    pub fn requests(&self) -> impl Iterator<Item = &U> {
+        self.outgoing.iter().flat_map(|outgoing| outgoing.items())
+    }
+
     /// Removes all requests of our own.
     pub fn drain_requests(&mut self) -> Vec<U> {
         self.outgoing.iter_mut().flat_map(|outgoing| outgoing.drain()).map(|(_, item)| item).collect()

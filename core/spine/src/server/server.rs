@@ -424,6 +424,12 @@ impl Server {
         self.inner.services.tasks.end_of(origin);
     }
 
+    /// Ends those of them that wait for input, which only a request could bring: the listener or
+    /// conversation takes no more.
+    pub(crate) fn refuse_task_input_of(&self, origin: u64) {
+        self.inner.services.tasks.refuse_input_of(origin);
+    }
+
     /// Completes when those tasks have ended and the store has recorded it.
     pub(crate) async fn drain_tasks_of(&self, origin: u64) {
         self.inner.services.tasks.drain_of(origin).await;
@@ -469,6 +475,10 @@ impl Dispatch for ServerInner {
             return Ok(None);
         }
         request::visible_tasks(&self.services.tasks, info, ids).map(Some)
+    }
+
+    fn refuse_task_input_of(&self, number: u64) {
+        self.services.tasks.refuse_input_of(number);
     }
 
     fn drain_tasks_of(&self, number: u64) -> BoxedTask<()> {

@@ -125,6 +125,26 @@ async fn answers_and_cancellations_are_taken_while_the_server_closes() {
     assert!(asking.finish().await.body.contains("yes"));
 }
 
+/// No client can connect to answer.
+#[tokio::test]
+async fn a_call_that_waits_for_its_user_fails_at_once_if_the_server_no_longer_listens() {
+    for revision in ["2025-03-26", "2025-11-25"] {
+        let fixture = Fixture::new().await;
+        let ask = async |ctx: Context| Ok::<_, ToolError>(ctx.ping().await.map(|()| "alive")?);
+        fixture.server.add_tool(Tool::new("ask", "Asks.", ask)).unwrap();
+        let id = fixture.session(revision).await;
+        let ask =
+            fixture.ask("POST").json(&request("tools/call", call("ask", json!({})))).header("Mcp-Session-Id", &id);
+        let mut asking = ask.start().await;
+        asking.until("\"ping\"").await;
+        let began = Instant::now();
+        fixture.listener.close(TEST_TIMEOUT).await;
+        assert!(began.elapsed() < TEST_TIMEOUT / 10, "{revision}: {:?}", began.elapsed());
+        let answer = asking.finish().await;
+        assert!(answer.body.contains("\"reason\":\"interrupted\""), "{revision}: {}", answer.body);
+    }
+}
+
 #[tokio::test]
 async fn a_server_is_ready_while_its_store_answers() {
     for stateless in [false, true] {

@@ -7,7 +7,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 use trunkline::{
     Revision,
@@ -119,6 +119,70 @@ async fn tasks_drain_with_their_listener_and_are_interrupted_at_its_deadline() {
     for ending in ["", "-wal", "-shm"] {
         let _ = std::fs::remove_file(format!("{}{ending}", file.display()));
     }
+}
+
+/// No request can bring the input, because a server that closes takes none.
+#[tokio::test]
+async fn a_task_that_waits_for_input_ends_at_once_when_its_listener_closes() {
+    for (health, era) in [(false, "modern"), (true, "modern"), (false, "legacy"), (true, "legacy")] {
+        let fixture = fixture(HttpOptions::default().with_health(health)).await;
+        let asks = |ctx: Context| async move {
+            let form = FormSchema::new().required("word", Field::text());
+            let answer = ctx.elicit(ElicitParams::form("Which?", form)).await?;
+            trunkline::Ok(format!("{:?}", answer.action))
+        };
+        fixture.server.add_tool(Tool::new("asks", "Asks.", asks).task(TaskSupport::Optional)).unwrap();
+        let session = match era {
+            "modern" => String::new(),
+            _ => {
+                let mut open = initialize(REVISION);
+                open["params"]["capabilities"] = json!({"elicitation": {}});
+                fixture.post(&[], &open).await.header("mcp-session-id").unwrap().to_owned()
+            }
+        };
+        let ask = |method: &str, params: Value, name: &str| match era {
+            "modern" => modern(&fixture, method, params, name),
+            _ => in_session(&fixture, &session, &request(method, params)),
+        };
+        let created = ask("tools/call", json!({"name": "asks", "arguments": {}, "task": {}}), "asks").send().await;
+        let id = id_of(&created.json());
+        let status = async || ask("tasks/get", json!({"taskId": id}), &id).send().await.json()["result"].take();
+        eventually_async("it does not ask", async || status().await["status"] == "input_required").await;
+        let began = Instant::now();
+        fixture.listener.close(TEST_TIMEOUT).await;
+        assert!(began.elapsed() < TEST_TIMEOUT / 10, "{era}, {health}: {:?}", began.elapsed());
+    }
+}
+
+/// The client can still answer on a stream that is open.
+#[tokio::test]
+async fn tsk_19_a_question_on_the_stream_of_a_result_can_be_answered_while_the_server_closes() {
+    let fixture = fixture(HttpOptions::default().with_health(true)).await;
+    let asks = |ctx: Context| async move {
+        let form = FormSchema::new().required("word", Field::text());
+        let answer = ctx.elicit(ElicitParams::form("Which?", form)).await?;
+        trunkline::Ok(format!("{:?}", answer.action))
+    };
+    fixture.server.add_tool(Tool::new("asks", "Asks.", asks).task(TaskSupport::Optional)).unwrap();
+    let mut open = initialize(REVISION);
+    open["params"]["capabilities"] = json!({"elicitation": {}});
+    let session = fixture.post(&[], &open).await.header("mcp-session-id").unwrap().to_owned();
+    let started = request("tools/call", json!({"name": "asks", "arguments": {}, "task": {}}));
+    let id = id_of(&in_session(&fixture, &session, &started).send().await.json());
+    let result = request("tasks/result", json!({"taskId": id}));
+    let mut waiting = in_session(&fixture, &session, &result).header("Connection", "close").start().await;
+    waiting.until("elicitation/create").await;
+    let question: Value =
+        waiting.text().lines().find_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok()).unwrap();
+    let closing = fixture.listener.close(TEST_TIMEOUT);
+    let answering = async {
+        eventually_async("it stays ready", async || fixture.ask("GET").path("/readyz").send().await.status == 503)
+            .await;
+        let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "decline"}});
+        assert_eq!(in_session(&fixture, &session, &answer).send().await.status, 202);
+    };
+    tokio::join!(closing, answering);
+    assert!(waiting.finish().await.body.contains("Decline"));
 }
 
 #[tokio::test]

@@ -84,6 +84,7 @@ impl ClientRequestError {
     pub fn into_rpc(self) -> RpcError {
         match self {
             Self::Refused(error) => error,
+            Self::Closed => RpcError::interrupted(),
             other => RpcError::invalid_request(other.to_string()),
         }
     }

@@ -7,7 +7,7 @@ use crate::{
     runtime::Promise,
     server::{
         handlers::{CancelSent, ClientRequestError, InputKind, InputRequest, ResponseCallback, read_answer},
-        session::OutgoingMessage,
+        session::{OutgoingMessage, PendingRequest},
     },
     telemetry::{NetworkFacts, OperationEnd, OperationStart, RunningOperation},
 };
@@ -34,7 +34,7 @@ pub(super) fn raw(answer: &Value) -> Result<RawJson, ClientRequestError> {
 impl ActiveRequest {
     /// Returns whether client requests can be sent on its stream.
     pub(super) fn can_ask(&self) -> bool {
-        !self.connection.is_closed() && self.reply.can_ask() && !self.cancellation.is_cancelled()
+        self.connection.takes_answers() && self.reply.can_ask() && !self.cancellation.is_cancelled()
     }
 
     /// Sends a request for input and validates its answer.
@@ -127,7 +127,13 @@ impl ActiveRequest {
             }
             let revision = self.info.revision;
             let call = MethodCall { method, params, timeout };
-            let made = connection.conversation().ask(now, revision, call, on_response);
+            let mut conversation = connection.conversation();
+            // Under this lock, because the end of the input fails what was asked before.
+            if !connection.takes_answers() {
+                return Err(ClientRequestError::Closed);
+            }
+            let made = conversation.ask(now, revision, call, PendingRequest { on_response, call: self.key });
+            drop(conversation);
             let (id, message) = made.map_err(ClientRequestError::Refused)?;
             self.send(OutgoingMessage::Request(message), method);
             sent.get_or_init(|| id).clone()

@@ -51,19 +51,19 @@ impl Connection {
         reply: Option<&dyn Outbound>,
         error: ClientRequestError,
     ) {
-        let on_response = {
+        let request = {
             let _in_order = self.client_requests.in_order();
             let cancelled = self.conversation().cancel_client_request(id, reason);
-            cancelled.map(|(on_response, notification)| {
+            cancelled.map(|(request, notification)| {
                 if let Some(reply) = reply {
                     let outgoing = OutgoingMessage::Notification(notification);
                     self.send(reply, outgoing, LogContext::default(), "");
                 }
-                on_response
+                request
             })
         };
-        if let Some(on_response) = on_response {
-            on_response(Err(error));
+        if let Some(request) = request {
+            (request.on_response)(Err(error));
         }
     }
 }

@@ -1,11 +1,18 @@
 //! State of the client requests of a conversation: their order, and the client's tasks that they
 //! wait for.
 
-use crate::{runtime::Promise, sync::Mutex};
+use crate::{engine::CallKey, runtime::Promise, server::handlers::ResponseCallback, sync::Mutex};
 use std::{
     collections::BTreeMap,
     sync::{Arc, MutexGuard},
 };
+
+/// A pending client request.
+pub(in crate::server) struct PendingRequest {
+    pub(in crate::server) on_response: ResponseCallback,
+    /// The call that it belongs to.
+    pub(in crate::server) call: CallKey,
+}
 
 /// State of the client requests of a conversation.
 #[derive(Default)]

@@ -3,7 +3,7 @@
 use super::{
     batch::BatchReply,
     change_listeners::ChangeListener,
-    client_request_state::ClientRequestState,
+    client_request_state::{ClientRequestState, PendingRequest},
     conversation_observers::{LogContext, ObservedMessage, ObservedStream, ObserverState},
     declared_capabilities::DeclaredFor,
     name_budget::client_of,
@@ -26,7 +26,7 @@ use crate::{
     },
     runtime::{BoxedTask, Runtime},
     server::{
-        handlers::{ClientRequestError, ResponseCallback},
+        handlers::ClientRequestError,
         registry::{ListSet, RemoteDescription},
     },
     sync::Mutex,
@@ -34,7 +34,7 @@ use crate::{
     wire_log::Transport,
 };
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, HashSet},
     sync::{
         Arc, MutexGuard, Weak,
         atomic::{AtomicBool, Ordering},
@@ -90,6 +90,10 @@ pub(in crate::server) trait Dispatch: Send + Sync + 'static {
     /// If the client did not declare tasks.
     fn visible_tasks(&self, info: &RequestInfo, ids: BTreeSet<String>) -> Result<Option<BTreeSet<String>>, RpcError>;
 
+    /// A conversation takes no more requests: ends those of its tasks that wait for input, which
+    /// only a request could bring.
+    fn refuse_task_input_of(&self, number: u64);
+
     /// Completes when the tasks that end with a conversation are over and stored.
     fn drain_tasks_of(&self, number: u64) -> BoxedTask<()>;
 
@@ -115,11 +119,13 @@ pub(crate) struct Connection {
     pub(in crate::server) setup: ConversationSetup,
     /// True for a single legacy exchange without a session.
     pub(in crate::server) stateless: bool,
-    conversation: Mutex<ServerConversation<Queued, ResponseCallback>>,
+    conversation: Mutex<ServerConversation<Queued, PendingRequest>>,
     requests: OpenRequests,
     pub(in crate::server) client_requests: ClientRequestState,
     pub(in crate::server) session: SessionState,
     pub(super) observer_state: ObserverState,
+    /// Set when no message of the client can arrive any more.
+    input_ended: AtomicBool,
     closed: AtomicBool,
 }
 
@@ -147,6 +153,7 @@ impl Connection {
             stateless: matches!(start, ConversationStart::Stateless(_)),
             requests: OpenRequests::default(),
             client_requests: ClientRequestState::default(),
+            input_ended: AtomicBool::new(false),
             closed: AtomicBool::new(false),
         })
     }
@@ -182,13 +189,18 @@ impl Connection {
         self.session.declared.get().copied().unwrap_or_default()
     }
 
-    pub(in crate::server) fn conversation(&self) -> MutexGuard<'_, ServerConversation<Queued, ResponseCallback>> {
+    pub(in crate::server) fn conversation(&self) -> MutexGuard<'_, ServerConversation<Queued, PendingRequest>> {
         self.conversation.lock()
     }
 
     /// Returns whether the conversation has ended.
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
+    }
+
+    /// Returns whether the client can answer requests.
+    pub(in crate::server) fn takes_answers(&self) -> bool {
+        !self.input_ended.load(Ordering::Acquire) && !self.is_closed()
     }
 
     /// The revision negotiated by the handshake.
@@ -296,7 +308,7 @@ impl Connection {
                 }
                 self.start_next(next);
             }
-            Received::Answered(on_response, outcome) => on_response(outcome.map_err(ClientRequestError::from)),
+            Received::Answered(request, outcome) => (request.on_response)(outcome.map_err(ClientRequestError::from)),
             Received::TaskChanged(id) => self.client_requests.task_changed(&id),
             Received::Waits(id) => {
                 tracing::debug!(target: "trunkline::server::session", request_id = %excerpt(&id.to_string()), "a call is queued");
@@ -308,7 +320,7 @@ impl Connection {
     }
 
     /// Passes a message to the engine, unless its sender reads too slowly.
-    fn admit(&self, message: Message, mirror: Option<&Mirror>, reply: &Reply) -> Received<Queued, ResponseCallback> {
+    fn admit(&self, message: Message, mirror: Option<&Mirror>, reply: &Reply) -> Received<Queued, PendingRequest> {
         match message {
             // Unread responses count as queued calls; pings and cancellations are always admitted.
             Message::Request(request) if reply.is_congested() && &*request.method != method::PING => {
@@ -554,6 +566,28 @@ impl Connection {
         subscriptions.iter_mut().flat_map(|open| open.values_mut()).for_each(|(subscription, _)| act(subscription));
     }
 
+    /// Called when the client can send no more, or will not be heard, while its calls may still
+    /// complete: those that wait for the client fail.
+    pub(crate) fn end_input(self: &Arc<Self>) {
+        self.input_ended.store(true, Ordering::Release);
+        if self.setup.origin == Origin::Conversation {
+            self.dispatch.refuse_task_input_of(self.number);
+        }
+        let waiting: HashSet<CallKey> = self.conversation.lock().requests().map(|request| request.call).collect();
+        for call in waiting {
+            let request = self.requests.running.lock().get(&call).map(|(request, _)| Arc::clone(request));
+            if let Some(request) = request {
+                self.end_call(call, |id| request.fail(id, &RpcError::interrupted()));
+            }
+        }
+        self.fail_client_requests();
+    }
+
+    fn fail_client_requests(&self) {
+        let pending = self.conversation.lock().drain_requests();
+        pending.into_iter().for_each(|request| (request.on_response)(Err(ClientRequestError::Closed)));
+    }
+
     /// Ends the conversation: sends the final results of subscriptions, cancels calls, and drops
     /// later messages. Idempotent.
     pub(crate) fn close(self: &Arc<Self>) {
@@ -601,8 +635,7 @@ impl Connection {
             }
         }
         self.requests.answering.fetch_sub(1, Ordering::AcqRel);
-        let pending = self.conversation.lock().drain_requests();
-        pending.into_iter().for_each(|on_response| on_response(Err(ClientRequestError::Closed)));
+        self.fail_client_requests();
         self.wake_if_idle();
     }
 

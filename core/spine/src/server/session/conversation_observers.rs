@@ -3,6 +3,7 @@
 
 use super::{
     call_observer::CallObserver,
+    client_request_state::PendingRequest,
     connection::Connection,
     open_requests::{Queued, Reply},
     outbound::{Outbound, OutgoingMessage},
@@ -15,7 +16,7 @@ use crate::{
         method::{self, MessageKind, Method, Sender},
     },
     runtime::Runtime,
-    server::handlers::{Arrival, ResponseCallback, ToolError},
+    server::handlers::{Arrival, ToolError},
     sync::Mutex,
     telemetry::{NetworkFacts, ObservedSession, OperationEnd, OperationKind, OperationStart, RunningOperation},
     wire_log::{Direction, MessageInfo, Side},
@@ -132,7 +133,7 @@ impl<'a> ConversationObservers<'a> {
     }
 
     /// The engine has decided about a message.
-    pub(super) fn received(self, observed: &ObservedMessage, received: &Received<Queued, ResponseCallback>) {
+    pub(super) fn received(self, observed: &ObservedMessage, received: &Received<Queued, PendingRequest>) {
         let Some(log) = self.0.runtime().wire_log() else { return };
         let context: LogContext<'_> = match received {
             Received::Call(call, _) => (&call.info).into(),

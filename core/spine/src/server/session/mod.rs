@@ -33,6 +33,7 @@ pub(crate) use shared_state::{SessionChange, SharedState};
 
 pub(super) use call_observer::CallObserver;
 pub(super) use change_listeners::TaskChange;
+pub(super) use client_request_state::PendingRequest;
 pub(super) use connection::{AllowedResources, Dispatch};
 pub(super) use local_mount::LocalMount;
 pub(super) use name_budget::client_of;

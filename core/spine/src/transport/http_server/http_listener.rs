@@ -93,6 +93,9 @@ impl HttpListener {
         let Some(mut task) = self.task.lock().take() else { return };
         self.service.begin_closing();
         self.phase.send_replace(if self.probed { ListenerPhase::Draining } else { ListenerPhase::Closed });
+        if !self.probed {
+            self.service.end_input();
+        }
         let drained = async {
             self.service.drain().await;
             self.phase.send_replace(ListenerPhase::Closed);

@@ -264,12 +264,21 @@ impl HttpService {
             || shared.purpose(request.method(), request.uri(), request.headers()) != Purpose::Nowhere
     }
 
-    /// Stops accepting messages and ends streams. Calls continue.
+    /// Stops accepting messages and ends streams. Calls continue, but not tasks that wait for input.
     pub(super) fn begin_closing(&self) {
         self.shared.closing.store(true, Ordering::Release);
+        self.shared.server.refuse_task_input_of(self.shared.origin);
         self.shared.admission.end_subscriptions();
         self.shared.sessions.all().iter().for_each(|session| session.stream.finish());
         self.shared.workers.iter().for_each(|workers| workers.closing.store(true, Ordering::Relaxed));
+    }
+
+    /// Called when clients can no longer connect: their calls do not wait for their input. What the
+    /// clients of shared sessions send arrives through other processes.
+    pub(super) fn end_input(&self) {
+        let tables = [&self.shared.sessions, &self.shared.sse_sessions];
+        let sessions = tables.into_iter().flat_map(|table| table.all());
+        sessions.filter(|session| session.shared.is_none()).for_each(|session| session.connection.end_input());
     }
 
     /// Completes when no call or task is running.

@@ -150,6 +150,7 @@ impl PipeWriter {
     pub(super) fn finish_when_idle(&self, connection: &Arc<Connection>, timeout: Duration) {
         let deadline = Instant::now() + timeout;
         connection.end_subscriptions();
+        connection.end_input();
         while !connection.is_idle() && !self.queue.lock().broken && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(5));
         }

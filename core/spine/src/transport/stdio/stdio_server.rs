@@ -132,11 +132,14 @@ impl PipeServer {
         let _ = ended.wait_for(|ended| *ended).await;
     }
 
-    /// Closes the server. Calls may run until the deadline and are then cancelled; their responses
-    /// or errors are still written. With a zero deadline, no errors are written: the process exits,
+    /// Closes the server. Calls may run until the deadline and are then cancelled, unless they wait
+    /// for the client, which has ended the server; their responses or errors are still written. With a zero deadline, no errors are written: the process exits,
     /// and its exit code and last output tell the client more.
     pub(in crate::transport) async fn close(&self, mut deadline: Deadline) {
         let is_exit = deadline.left().is_zero();
+        if !is_exit {
+            self.connection.end_input();
+        }
         deadline.allows(self.connection.drain()).await;
         match is_exit {
             true => self.connection.close(),

@@ -64,6 +64,8 @@ struct TaskState {
     before_end: Option<TaskView>,
     /// True once the end has been reported to clients.
     is_announced: bool,
+    /// Set when the server takes no more requests, such as those that bring input.
+    takes_no_requests: bool,
     progress: Option<f64>,
     open_requests: IndexMap<String, OpenInputRequest>,
     /// Keys are never used again (TKX-12).
@@ -325,6 +327,13 @@ impl Task {
         }
     }
 
+    /// Called when the server takes no more requests: if the task waits for input that only a
+    /// request could bring, now or later, it ends.
+    pub(super) fn refuse_input(self: &Arc<Self>) {
+        self.state.lock().takes_no_requests = true;
+        self.send_open_requests();
+    }
+
     fn end(self: &Arc<Self>, status: TaskStatus, outcome: Result<RawJson, RpcError>) -> bool {
         let outcome = outcome.map(TaskResult::from);
         let announced_later = self.facts.stored && !self.is_handed_over();
@@ -429,7 +438,15 @@ impl Task {
         let (context, unsent) = {
             let mut state = self.state.lock();
             let mut fetches = state.waiters.iter().filter_map(|waiter| waiter.fetch.clone());
-            let Some(context) = fetches.find(|context| context.can_ask()) else { return };
+            let Some(context) = fetches.find(|context| context.can_ask()) else {
+                let waits = state.takes_no_requests && !state.open_requests.is_empty();
+                drop(state);
+                // With a store, other processes pass on the answers that they get.
+                if waits && !self.facts.stored {
+                    self.leave("the server is closing");
+                }
+                return;
+            };
             let unsent = state.open_requests.iter_mut().filter(|(_, open)| !open.is_sent);
             let unsent: Vec<_> = unsent
                 .map(|(key, open)| {

@@ -33,6 +33,8 @@ struct TaskTable {
     tasks: Counts<Holder>,
     /// The size of each client's results.
     bytes: Counts<Holder>,
+    /// The listeners and conversations that take no more requests.
+    closing: HashSet<u64>,
 }
 
 impl Tasks {
@@ -59,6 +61,11 @@ impl Tasks {
         table.tasks.take(holder, 1, limits);
         table.by_id.insert(task.id().to_owned(), Arc::clone(task));
         table.by_number.insert(task.facts.number, Arc::clone(task));
+        let is_late = task.facts.ends_with.is_some_and(|origin| table.closing.contains(&origin));
+        drop(table);
+        if is_late {
+            task.refuse_input();
+        }
         Ok(())
     }
 
@@ -122,9 +129,19 @@ impl Tasks {
         running.filter_map(|task| ids.get(task.facts.owner.session_id.as_deref()?).cloned()).collect()
     }
 
+    /// Called when a listener or conversation takes no more requests. Ends those of its tasks that
+    /// wait for input that a request would have to bring.
+    pub(in crate::server) fn refuse_input_of(&self, origin: u64) {
+        self.table.lock().closing.insert(origin);
+        for task in self.of(origin) {
+            task.refuse_input();
+        }
+    }
+
     /// Ends the tasks that end with a listener or conversation. They fail unless another process
     /// restarts them.
     pub(in crate::server) fn end_of(&self, origin: u64) {
+        self.table.lock().closing.remove(&origin);
         for task in self.of(origin) {
             task.leave("the server is closing");
         }
