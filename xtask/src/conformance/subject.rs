@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use super::role::Role;
-use super::suite::{MODERN, Scenario, Suite, UNLIFTED};
+use super::suite::{MODERN, Scenario, Suite};
 use crate::language::Language;
 use crate::workspace::Workspace;
 
@@ -56,7 +56,7 @@ impl Subject {
 
     pub(super) fn plays(self, suite: &Suite, scenario: &Scenario) -> bool {
         let is_possible = self.through == Through::Nothing || scenario.unbridged.is_none();
-        is_possible && (self.through != Through::Lift || (suite.revision == Some(MODERN) && scenario.name != UNLIFTED))
+        is_possible && (self.through != Through::Lift || suite.revision == Some(MODERN))
     }
 
     /// The server over HTTP.

@@ -51,10 +51,6 @@ const UNBRIDGED: &[(&str, &str)] = &[(
     "the tool closes the stream of its own response, which a server behind a bridge does not have",
 )];
 
-/// A scenario whose task asks before it is created: a server of 2025-11-25 creates it first. The
-/// runner leaves that task waiting, and the server takes its time to end.
-pub(super) const UNLIFTED: &str = "tasks-mrtr-composition";
-
 impl Suite {
     /// All scenarios of a role in both runners, each at least once.
     pub(super) fn all(workspace: &Workspace, role: Role) -> Result<Vec<Self>> {

@@ -13,6 +13,7 @@ use super::{
     watching::{MountPoint, WatchedBefore, Watching},
 };
 use crate::group::PART_TIMEOUT;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
     convert::Infallible,
@@ -174,6 +175,9 @@ impl Remote {
             filter.check(&params)?;
         }
         self.open_for(info).await?;
+        if info.method() == method::TOOLS_CALL && self.requires_task_of(info, &params).await {
+            return Err(RpcError::missing_client_capability(extension::TASKS.required()));
+        }
         let takes_input = matches!(info.method(), method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ);
         if takes_input && let Some(kept) = info.memoized(PARKED_CALL_MEMBER) {
             return self.taken_up(info, &kept).await;
@@ -251,6 +255,22 @@ impl Remote {
                 self.as_task(info, params, seen).await
             }
             outcome => Ok(outcome),
+        }
+    }
+
+    /// TKX-05: returns whether a legacy server requires a task for the call of a caller that cannot
+    /// have one. A modern server refuses the call itself.
+    async fn requires_task_of(&self, info: &CallInfo, params: &RawJson) -> bool {
+        #[derive(Deserialize)]
+        struct Called {
+            name: String,
+        }
+        if !self.passes_on_refusals(info) || info.is_task() || self.client.revision().era() == Era::Modern {
+            return false;
+        }
+        match params.parse::<Called>() {
+            Ok(Called { name }) => self.client.requested_task_support(&name).await == TaskSupport::Required,
+            Err(_) => false,
         }
     }
 
@@ -412,9 +432,10 @@ impl RemoteServer for Remote {
             if remote.client.revision().era() == Era::Modern {
                 return ToolTasks { support: TaskSupport::Optional, defers: true };
             }
-            let support = match remote.client.may_run_as_task(&tool).await {
-                true => TaskSupport::Optional,
-                false => TaskSupport::Forbidden,
+            let support = match remote.client.requested_task_support(&tool).await {
+                TaskSupport::Forbidden => TaskSupport::Forbidden,
+                // The proxy waits for the task, for a caller that has none.
+                _ => TaskSupport::Optional,
             };
             ToolTasks { support, defers: false }
         })

@@ -132,9 +132,14 @@ async fn a_proxy_names_and_watches_the_server_of_a_client_that_its_program_opene
 async fn tkx_05_a_caller_of_an_older_revision_waits_for_the_task_behind_a_transparent_proxy() {
     let tool = trunkline::Tool::new("report", "A long report.", async || "done").task(TaskSupport::Required);
     let behind = Server::builder("reports", "1.0.0").add_tool(tool).build();
-    let bridge = shown_as(&lazy(&behind, RevisionChoice::Modern).await);
     let params = RawJson::from_value(&json!({"name": "report", "arguments": {}})).unwrap();
-    for revision in [Revision::V2025_06_18, LEGACY] {
+    for (old, revision) in [
+        (RevisionChoice::Modern, Revision::V2025_06_18),
+        (RevisionChoice::Modern, LEGACY),
+        (RevisionChoice::Legacy, Revision::V2025_06_18),
+        (RevisionChoice::Legacy, LEGACY),
+    ] {
+        let bridge = shown_as(&lazy(&behind, old).await);
         let client = connect(&bridge, revision).await;
         let result = soon(client.request(method::TOOLS_CALL, Some(&params), &RequestOptions::default())).await.unwrap();
         let result: Value = result.parse().unwrap();

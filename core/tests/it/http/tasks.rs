@@ -400,7 +400,9 @@ async fn tkx_05_a_client_without_tasks_is_refused_through_a_proxy_as_by_the_serv
     let tool = Tool::new("report", "A long report.", async || "done").task(TaskSupport::Required);
     behind.server.add_tool(tool).unwrap();
     let front = Fixture::proxying(&behind.server, Revision::LATEST).await;
-    for fixture in [&behind, &front] {
+    // A server of an older revision says in its list that the tool requires tasks.
+    let lifted = Fixture::proxying(&behind.server, Revision::LATEST_LEGACY).await;
+    for fixture in [&behind, &front, &lifted] {
         let refused = fixture.modern("tools/call", call("report", json!({}))).send().await;
         assert_eq!(refused.error(), (400, -32021));
         let required = json!({"requiredCapabilities": {"extensions": {EXTENSION: {}}}});

@@ -18,12 +18,14 @@ use crate::{
 use std::sync::Arc;
 
 impl Client {
-    /// Returns whether calls of a tool may run as tasks, on a server where the client requests them
+    /// Whether calls of a tool may or must run as tasks, on a server where the client requests them
     /// (2025-11-25).
     #[doc(hidden)]
-    pub async fn may_run_as_task(&self, tool: &str) -> bool {
-        self.task_form() == Some(TaskForm::Core)
-            && self.task_support_of(tool).await.is_ok_and(|support| support != TaskSupport::Forbidden)
+    pub async fn requested_task_support(&self, tool: &str) -> TaskSupport {
+        match self.task_form() {
+            Some(TaskForm::Core) => self.task_support_of(tool).await.unwrap_or(TaskSupport::Forbidden),
+            _ => TaskSupport::Forbidden,
+        }
     }
 
     /// The task support of a tool (2025-11-25), from the latest list, or from listing the tools
