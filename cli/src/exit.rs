@@ -28,6 +28,24 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
+    const ALL: [Self; 10] = [
+        Self::Done,
+        Self::Faulty,
+        Self::Usage,
+        Self::Login,
+        Self::Unreachable,
+        Self::Refused,
+        Self::Protocol,
+        Self::Person,
+        Self::Timeout,
+        Self::Interrupted,
+    ];
+
+    /// The exit with this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|exit| exit.name() == name)
+    }
+
     /// The name in the JSON of an error.
     pub(crate) fn name(self) -> &'static str {
         match self {

@@ -99,6 +99,21 @@ impl Failure {
         self
     }
 
+    /// The failure in what another process of this program has printed as JSON.
+    pub(crate) fn printed_in(text: &str) -> Option<Self> {
+        text.lines().find_map(|line| {
+            let printed: Value = serde_json::from_str(line).ok()?;
+            let member = |name: &str| printed["error"][name].as_str().map(str::to_owned);
+            let exit = Exit::named(&member("kind")?)?;
+            Some(Self { hint: member("hint"), ..Self::new(exit, &member("code")?, member("message")?) })
+        })
+    }
+
+    /// Says what to do, unless that is known already.
+    pub(crate) fn or_hint(self, hint: &str) -> Self {
+        if self.hint.is_some() { self } else { self.hint(hint) }
+    }
+
     /// Says what to do.
     pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
@@ -249,6 +264,9 @@ fn hint_of(error: &ClientError, connection: Option<&ConnectionFailure>) -> Optio
             FailureReason::Tls => "trust another certificate with --ca FILE",
             FailureReason::Status => "check the URL: endpoints often end in /mcp or /sse",
             FailureReason::InvalidResponse => "report this to the authors of the server",
+            FailureReason::Broken | FailureReason::SessionLost => {
+                "try again; --wire DIR records what is sent and received"
+            }
             _ => return None,
         },
         _ => return None,

@@ -51,7 +51,8 @@ impl Complete {
         let has_context = context.arguments.as_ref().is_some_and(|others| !others.is_empty());
         let connection = Connection::open(server, &self.connection).await?;
         let result = connection.client.complete(&reference, &argument, has_context.then_some(&context)).await;
-        let result = result.map_err(|error| connection.failure(error, "completing"))?;
+        let offered = "`trunkline list SERVER prompts` and `… templates` show what there is";
+        let result = result.map_err(|error| connection.failure(error, "completing").or_hint(offered))?;
         if output.json {
             output.raw(&RawJson::from_value(&json!(result)).unwrap_or_else(|_| RawJson::empty_object()));
         } else {

@@ -152,10 +152,8 @@ mod background {
     pub(super) async fn failure(session: &Session) -> Option<Failure> {
         let deadline = Instant::now() + LOGGED;
         while Instant::now() < deadline {
-            let said = fs::read_to_string(&session.log).unwrap_or_default();
-            if let Some((_, problem)) = said.split_once("error: ").filter(|(_, problem)| problem.contains("tried: ")) {
-                let problem = problem.split("  tried: ").next().unwrap_or_default().trim();
-                return Some(Failure::unreachable(format!("the session {} did not start: {problem}", session.name)));
+            if let Some(failure) = logged(session) {
+                return Some(failure);
             }
             sleep(POLL).await;
         }
@@ -165,10 +163,17 @@ mod background {
     fn not_started(session: &Session, mut child: Child) -> Failure {
         let _ = child.kill();
         let _ = child.wait();
-        let said = fs::read_to_string(&session.log).unwrap_or_default();
-        let said = said.trim().strip_prefix("error: ").unwrap_or(said.trim()).to_owned();
-        let said = if said.is_empty() { "it did not listen in time".to_owned() } else { said };
-        Failure::unreachable(format!("the session {} did not start: {said}", session.name))
+        let late = || Failure::unreachable("it did not listen in time").hint("give it more time: --connect-timeout 2m");
+        logged(session).unwrap_or_else(|| not_begun(session, late()))
+    }
+
+    fn logged(session: &Session) -> Option<Failure> {
+        let failure = Failure::printed_in(&fs::read_to_string(&session.log).ok()?)?;
+        Some(not_begun(session, failure))
+    }
+
+    fn not_begun(session: &Session, failure: Failure) -> Failure {
+        failure.tried(format!("starting the session {}", session.name))
     }
 
     fn program() -> Result<std::path::PathBuf, Failure> {
@@ -188,6 +193,10 @@ mod background {
         }
         let mut more = vec!["--listen".to_owned(), session.url(), "--end-when-idle".to_owned()];
         more.push(humantime::format_duration(bridge.listening.idle).to_string());
+        if !given.iter().any(|word| word == "--json") {
+            // Its failures are read from its log.
+            more.push("--json".to_owned());
+        }
         let is_given = |flag: &str| {
             let variable = flag.trim_start_matches('-').to_uppercase().replace('-', "_");
             let is_it = |word: &OsString| word.to_str().is_some_and(|word| word.split('=').next() == Some(flag));

@@ -14,6 +14,7 @@ use crate::{
 use clap::{Args, Subcommand};
 use clap_complete::ArgValueCompleter;
 use std::path::PathBuf;
+use trunkline::ClientError;
 
 /// Start, follow and cancel tool calls that go on at the server, as tasks.
 ///
@@ -96,13 +97,13 @@ impl Task {
             Action::Get(one) => {
                 let (connection, id) = one.open(None).await?;
                 let task = connection.client.get_task(&id).await;
-                show(&task.map_err(|error| connection.failure(error, &format!("looking up the task {id}")))?, output);
+                show(&task.map_err(|error| failed(&connection, error, &format!("looking up the task {id}")))?, output);
                 connection.close().await;
                 Ok(Exit::Done)
             }
             Action::Result(ResultOfOne { answer, result, one }) => {
                 let (connection, id) = one.open(answer).await?;
-                let failed = |error| connection.failure(error, &format!("waiting for the task {id}"));
+                let failed = |error| failed(&connection, error, &format!("waiting for the task {id}"));
                 let mut task = connection.client.resume_task(&id).await.map_err(failed)?;
                 task_state::follow(&mut task, false, output).await.map_err(failed)?;
                 let outcome = task_state::outcome(&task).await.map_err(failed)?;
@@ -113,7 +114,7 @@ impl Task {
             Action::Cancel(one) => {
                 let (connection, id) = one.open(None).await?;
                 let cancelled = connection.client.cancel_task(&id).await;
-                cancelled.map_err(|error| connection.failure(error, &format!("cancelling the task {id}")))?;
+                cancelled.map_err(|error| failed(&connection, error, &format!("cancelling the task {id}")))?;
                 connection.close().await;
                 Ok(Exit::Done)
             }
@@ -145,12 +146,18 @@ impl All {
         }
         let connection = Connection::open(server, &connection).await?;
         let tasks = connection.client.list_tasks().await;
-        for task in tasks.map_err(|error| connection.failure(error, "listing tasks"))? {
+        let no_list = "servers of 2026-07-28 list no tasks: name one with `trunkline task get SERVER TASK`";
+        for task in tasks.map_err(|error| connection.failure(error, "listing tasks").or_hint(no_list))? {
             show(&task, output);
         }
         connection.close().await;
         Ok(Exit::Done)
     }
+}
+
+/// The failure of a request about one task.
+fn failed(connection: &Connection, error: ClientError, tried: &str) -> Failure {
+    connection.failure(error, tried).or_hint("a task has expired, or is known to its own server and caller only")
 }
 
 fn show(task: &trunkline::protocol::model::Task, output: &Output) {

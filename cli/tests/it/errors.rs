@@ -1,10 +1,11 @@
 //! Failures before a server answers.
 
 use crate::{
-    program::{Folder, trunkline},
-    servers::{answering, dead, fixture},
+    program::{Folder, Ran, trunkline},
+    servers::{answering, dead, fixture, silent},
 };
 use serde_json::Value;
+use std::thread;
 
 #[test]
 fn each_failure_to_connect_says_what_was_tried_and_what_to_do() {
@@ -24,6 +25,94 @@ fn each_failure_to_connect_says_what_was_tried_and_what_to_do() {
         assert!(words.iter().all(|word| text.contains(word)), "{text}");
         assert!(text.contains("  do:    "), "{text}");
         assert_eq!(ran.stdout, "");
+    }
+}
+
+/// Each command that needs a server; `SERVER` stands for its URL.
+const COMMANDS: [&str; 13] = [
+    "list SERVER",
+    "call SERVER echo",
+    "read SERVER notes://today",
+    "prompt SERVER review",
+    "complete SERVER review language=ru",
+    "listen SERVER",
+    "task start SERVER report",
+    "task get SERVER id",
+    "task result SERVER id",
+    "task cancel SERVER id",
+    "task list SERVER",
+    "ping SERVER",
+    "connect SERVER @notes",
+];
+
+/// Servers that cannot be used, and the exit code for each.
+fn unusable() -> [(String, i32); 6] {
+    [
+        (dead(), 4),
+        (answering("200 OK", "Content-Type: text/html\r\n", "<html><title>Log in</title></html>"), 4),
+        (answering("404 Not Found", "Content-Type: text/plain\r\n", "nothing here"), 4),
+        (answering("200 OK", "Content-Type: application/json\r\n", "{}"), 4),
+        (answering("401 Unauthorized", "WWW-Authenticate: Bearer\r\n", ""), 3),
+        (silent(), 8),
+    ]
+}
+
+/// Runs a command on a server.
+fn run_at(command: &str, url: &str) -> Ran {
+    let words: Vec<_> = command.split(' ').map(|word| if word == "SERVER" { url } else { word }).collect();
+    trunkline(&[&words[..], &["--connect-timeout", "1s"]].concat())
+}
+
+#[test]
+fn every_command_says_what_is_wrong_what_was_tried_and_what_to_do() {
+    let servers = unusable();
+    thread::scope(|scope| {
+        for command in COMMANDS {
+            let servers = &servers;
+            scope.spawn(move || {
+                for (url, code) in servers {
+                    has_three_lines(run_at(command, url).failed(*code), command);
+                }
+                let words = command.split(' ').filter(|word| *word != "SERVER");
+                let words: Vec<_> = words.chain(["--", "no-such-program"]).collect();
+                has_three_lines(trunkline(&words).failed(4), command);
+            });
+        }
+    });
+}
+
+#[test]
+fn the_report_of_inspect_says_what_is_wrong_what_was_tried_and_what_to_do() {
+    for (url, code) in unusable() {
+        let ran = run_at("inspect --once SERVER", &url);
+        assert_eq!(ran.code, Some(code), "{ran:?}");
+        let problem = &ran.json()["connections"][0]["problem"];
+        assert!(["what", "where", "hint"].iter().all(|line| problem[line].is_string()), "{url}: {problem}");
+    }
+}
+
+#[test]
+fn every_command_says_what_to_do_if_the_server_has_none_of_a_name() {
+    for command in [
+        "call nonesuch",
+        "read none://such",
+        "prompt nonesuch",
+        "complete nonesuch a=b",
+        "task get nonesuch",
+        "task result nonesuch",
+        "task cancel nonesuch",
+    ] {
+        for era in ["legacy", "modern"] {
+            let words: Vec<_> = command.split(' ').chain(["--era", era, "--"]).collect();
+            has_three_lines(trunkline(&[&words[..], &[&*fixture()]].concat()).failed(5), command);
+        }
+    }
+}
+
+#[track_caller]
+fn has_three_lines(text: &str, command: &str) {
+    for start in ["error: ", "  tried: ", "  do:    "] {
+        assert!(text.lines().any(|line| line.starts_with(start)), "{command}: {text}");
     }
 }
 

@@ -96,3 +96,13 @@ pub(crate) fn dead() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     format!("http://{}/mcp", listener.local_addr().unwrap())
 }
+
+/// The URL of a port where everyone can connect, and nobody answers.
+pub(crate) fn silent() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        let _open: Vec<_> = listener.incoming().collect();
+    });
+    url
+}
