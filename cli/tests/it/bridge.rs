@@ -3,8 +3,8 @@
 use crate::{
     program::trunkline,
     roles::{
-        self, File, PROGRAM, Role, children_of, post, post_with, resident_bytes, runs, slowness, soon, until, waited,
-        weather,
+        self, File, PROGRAM, Role, children_of, get, post, post_with, resident_bytes, runs, slowness, soon, until,
+        waited, weather,
     },
 };
 use serde_json::{Value, json};
@@ -209,6 +209,45 @@ async fn r4_and_r10_the_end_of_a_process_is_told_at_once_and_the_next_call_start
             client.close().await;
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r10_probes_show_the_state_of_a_process_that_has_ended_and_nothing_secret() {
+    let there = Listening::start(&["--health"], Role::Server.command());
+    let are = |there: &Listening, state: &str| {
+        until(|| {
+            let answer = get(&there.url.replace("/mcp", "/healthz"));
+            assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+            answer.ends_with(&format!("\r\n\r\nok\nproxy: {state}\n"))
+        });
+    };
+    are(&there, "connected");
+    let client = connect(there.url.as_str(), Revision::LATEST).await;
+    let (error, _) = died(&client).await;
+    assert!(error.to_string().contains("exited with status 3"), "{error}");
+    are(&there, "down");
+    assert_eq!(text(&client, "forecast").await, "sun");
+    are(&there, "connected");
+    client.close().await;
+
+    let never = Listening::start(&["--health"], ["--", "no-such-program-here", "secret"].map(str::to_owned));
+    are(&never, "down");
+}
+
+#[test]
+fn r10_a_process_that_keeps_ending_is_started_after_growing_pauses() {
+    let starts = File::new();
+    let script = format!("echo started >> {}; exit 3", starts.path());
+    let mut host = Host::start(["--", "sh", "-c", &script].map(str::to_owned));
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(2) {
+        let answer = host.ask(&initialize());
+        assert!(answer["error"]["message"].as_str().unwrap_or_default().contains("exited with status 3"), "{answer}");
+    }
+    // Each attempt may ask twice, by two revisions. Without pauses, there would be hundreds.
+    let count = starts.text().lines().count();
+    assert!((2..=24).contains(&count), "{count} starts in {:?}", began.elapsed());
+    host.end();
 }
 
 #[test]

@@ -251,6 +251,17 @@ pub(crate) fn post(url: &str, session: Option<&str>, message: &Value) -> (Option
     post_with(url, &headers, message)
 }
 
+/// The whole response.
+pub(crate) fn get(url: &str) -> String {
+    let (host, path) = url.trim_start_matches("http://").split_once('/').unwrap();
+    let mut stream = TcpStream::connect(host).unwrap();
+    stream.set_read_timeout(Some(DEADLINE)).unwrap();
+    write!(stream, "GET /{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
 pub(crate) fn post_with(url: &str, headers: &[&str], message: &Value) -> (Option<String>, String) {
     let (host, path) = url.trim_start_matches("http://").split_once('/').unwrap();
     let mut stream = TcpStream::connect(host).unwrap();

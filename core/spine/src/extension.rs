@@ -3,6 +3,7 @@
 
 #[cfg(feature = "client")]
 pub use crate::client::{Observation, OtherClient, PassingHandler, readable, report_progress, requires_extension};
+pub use crate::connection_state::ConnectionState;
 pub use crate::runtime::{Promise, Watched, change, wait};
 #[cfg(feature = "server")]
 pub use crate::server::{

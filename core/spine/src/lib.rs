@@ -36,6 +36,7 @@ mod composition {
     pub mod names;
     pub mod rewriting;
 }
+mod connection_state;
 #[cfg(all(test, feature = "full"))]
 #[path = "../../testing/src/contract.rs"]
 mod contract;

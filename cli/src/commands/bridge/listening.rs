@@ -55,7 +55,7 @@ pub(in crate::commands) struct Listening {
         value_delimiter = ','
     )]
     pub(super) origins: Vec<String>,
-    /// Answer the probes `/healthz` and `/readyz`.
+    /// Answer the probes `/healthz` and `/readyz`, which also name the state of the server.
     #[arg(long, env = "TRUNKLINE_HEALTH", hide_env = true, value_parser = FalseyValueParser::new())]
     pub(super) health: bool,
     /// More paths of probes.

@@ -15,7 +15,8 @@ use std::{
 use trunkline_core::{
     client::{Client, ClientError, ClientEvents, ClientId, Connector, GroupTarget, RequestOptions},
     extension::{
-        Observation, Promise, change, composition::names, on_drop::BoxedOnDrop, race::unless, sync::Mutex, wait,
+        ConnectionState, Observation, Promise, change, composition::names, on_drop::BoxedOnDrop, race::unless,
+        sync::Mutex, wait,
     },
     protocol::{Era, RawJson, method, model::LoggingLevel},
 };
@@ -141,6 +142,17 @@ impl GroupMember {
             MemberState::Failed(error) => Some(Err(error.clone())),
             MemberState::Untried | MemberState::Connecting(_) => None,
             MemberState::Removed => Some(Err(ClientError::Closed)),
+        }
+    }
+
+    /// The state of the connection.
+    pub(crate) fn connection_state(&self) -> ConnectionState {
+        match &self.connection.lock().state {
+            MemberState::Untried => ConnectionState::Idle,
+            MemberState::Connecting(_) => ConnectionState::Connecting,
+            MemberState::Connected(client) => client.connection_state(),
+            MemberState::Failed(_) => ConnectionState::Down,
+            MemberState::Removed => ConnectionState::Closed,
         }
     }
 

@@ -9,7 +9,7 @@ use std::{
 };
 use trunkline_core::{
     client::{Client, ClientError, ClientHandlers, ClientOptions},
-    extension::{Promise, race, sync::Mutex},
+    extension::{ConnectionState, Promise, race, sync::Mutex},
     protocol::{
         RpcError,
         model::{ClientCapabilities, LoggingLevel},
@@ -75,6 +75,19 @@ pub(super) struct Lease {
 impl CallerConnections {
     pub(super) fn new(client: Client, mount_point: MountPoint, max: usize) -> Arc<Self> {
         Arc::new(Self { client, mount_point, max, table: Mutex::default() })
+    }
+
+    /// The state of the connection that works best.
+    pub(super) fn state(&self) -> ConnectionState {
+        let table = self.table.lock();
+        let connections: Vec<_> = table.entries.iter().map(|entry| Arc::clone(&entry.connection)).collect();
+        drop(table);
+        let of_client = |connection: Arc<CallerConnection>| match &*connection.state.lock() {
+            CallerConnectionState { client: Some(client), .. } => client.connection_state(),
+            CallerConnectionState { waiting, .. } if waiting.is_empty() => ConnectionState::Closed,
+            _ => ConnectionState::Connecting,
+        };
+        connections.into_iter().map(of_client).max().unwrap_or(ConnectionState::Closed)
     }
 
     /// Leases the connection of a caller for a call.

@@ -11,8 +11,8 @@ use std::sync::{Arc, Weak};
 use trunkline_core::{
     client::Client,
     extension::{
-        Ambient, ListSet, ListedSchema, Offers, RemoteDescription, RemoteServer, ToolTasks, WeakServer, race::unless,
-        sync::Mutex,
+        Ambient, ConnectionState, ListSet, ListedSchema, Offers, RemoteDescription, RemoteServer, ToolTasks,
+        WeakServer, race::unless, sync::Mutex,
     },
     protocol::{RawJson, RpcError, method::Method},
     runtime::{BoxedTask, Runtime},
@@ -122,6 +122,11 @@ impl RemoteServer for ServerOfGroup {
         let Some(server) = self.this.upgrade() else { return Box::pin(async { None }) };
         let tool = tool.to_owned();
         Box::pin(async move { server.connected(false).await.ok()?.mirrored_of(&tool, lists).await })
+    }
+
+    fn connection_state(&self) -> ConnectionState {
+        let of_callers = self.remote.lock().as_ref().map(|remote| remote.connection_state());
+        self.member.connection_state().max(of_callers.unwrap_or(ConnectionState::Closed))
     }
 
     fn describe(&self, details: bool) -> BoxedTask<Result<RemoteDescription, RpcError>> {

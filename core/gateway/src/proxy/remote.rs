@@ -26,8 +26,8 @@ use std::{
 use trunkline_core::{
     client::{Client, ClientError, ClientTask, ErrorKind, InputResponses, ProgressHook, RequestOptions},
     extension::{
-        Ambient, ListSet, ListedSchema, Observation, Offers, OtherClient, RemoteDescription, RemoteServer, TaskTimes,
-        ToolTasks,
+        Ambient, ConnectionState, ListSet, ListedSchema, Observation, Offers, OtherClient, RemoteDescription,
+        RemoteServer, TaskTimes, ToolTasks,
         on_drop::OnDrop,
         race::{all, unless, within},
         requires_extension,
@@ -72,6 +72,8 @@ pub(super) struct Remote {
     has_begun: AtomicBool,
     /// True once another server replaces this one.
     is_replaced: AtomicBool,
+    /// True if the latest request did not reach the server.
+    was_unreachable: AtomicBool,
     _observation: Observation,
     pub(super) watching: Arc<Watching>,
 }
@@ -93,6 +95,7 @@ impl Remote {
             in_flight: AtomicUsize::new(0),
             has_begun: AtomicBool::new(false),
             is_replaced: AtomicBool::new(false),
+            was_unreachable: AtomicBool::new(false),
             watching,
         })
     }
@@ -197,8 +200,17 @@ impl Remote {
         self.shared(info, &params, &options, seen).await
     }
 
+    /// Returns whether a request did not reach the server, although its connection is open: over
+    /// HTTP, a connection has no end.
+    fn is_unreachable(&self, error: &ClientError) -> bool {
+        let is_cut = matches!(error, ClientError::Link(_) | ClientError::NotOpened { .. });
+        is_cut && error.kind() == ErrorKind::Transport && !self.client.connector().is_pipe()
+    }
+
     /// Converts the outcome of a request for its caller.
     fn outcome_of(&self, info: &CallInfo, outcome: Result<RawJson, ClientError>) -> Outcome {
+        let is_unreachable = outcome.as_ref().is_err_and(|error| self.is_unreachable(error));
+        self.was_unreachable.store(is_unreachable, Ordering::Release);
         match outcome {
             Ok(list) if info.method() == method::TOOLS_LIST => {
                 self.mirroring_tools.note(&list);
@@ -455,6 +467,14 @@ impl RemoteServer for Remote {
             }
             tools.find(&tool)
         })
+    }
+
+    /// A caller's own connection shows as well that the server can be reached.
+    fn connection_state(&self) -> ConnectionState {
+        match self.client.connection_state().max(self.connections.state()) {
+            ConnectionState::Connected if self.was_unreachable.load(Ordering::Acquire) => ConnectionState::Down,
+            state => state,
+        }
     }
 
     fn is_transparent(&self) -> bool {

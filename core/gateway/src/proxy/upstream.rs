@@ -15,8 +15,8 @@ use std::{
 use trunkline_core::{
     client::{Client, ClientError},
     extension::{
-        Ambient, ListSet, ListedSchema, Offers, RemoteDescription, RemoteServer, ToolTasks, change, race::unless,
-        sync::Mutex, wait,
+        Ambient, ConnectionState, ListSet, ListedSchema, Offers, RemoteDescription, RemoteServer, ToolTasks, change,
+        race::unless, sync::Mutex, wait,
     },
     protocol::{RpcError, error::code},
     runtime::{BoxedTask, Runtime},
@@ -255,6 +255,14 @@ impl RemoteServer for Switch {
         let Some(switch) = self.this.upgrade() else { return Box::pin(async { None }) };
         let tool = tool.to_owned();
         Box::pin(async move { switch.current().await.ok()?.mirrored_of(&tool, lists).await })
+    }
+
+    fn connection_state(&self) -> ConnectionState {
+        match &self.state.lock().current {
+            Current::Server(remote) => remote.connection_state(),
+            Current::Changing => ConnectionState::Connecting,
+            Current::Stopped(_) => ConnectionState::Closed,
+        }
     }
 
     fn is_transparent(&self) -> bool {

@@ -38,6 +38,14 @@ pub fn is_prefix(name: &str) -> bool {
         && !name.ends_with('_')
 }
 
+/// The prefix of a server that is mounted under `inner` on one mounted under `outer`.
+pub fn nested(outer: &str, inner: &str) -> String {
+    match (outer, inner) {
+        ("", only) | (only, "") => only.to_owned(),
+        _ => format!("{outer}{SEPARATOR}{inner}"),
+    }
+}
+
 /// The name of a tool or prompt of a server. Without a prefix, it stays the same.
 pub fn public(prefix: &str, name: &str) -> String {
     if prefix.is_empty() {

@@ -21,6 +21,7 @@ use super::{
     typed::IntoDefinition,
 };
 use crate::{
+    connection_state::ConnectionState,
     engine::RequestInfo,
     protocol::{
         RpcError,
@@ -443,6 +444,12 @@ impl Server {
     /// The HTTP sessions among `ids` with running tasks that end with them.
     pub(crate) fn sessions_with_tasks(&self, ids: &HashSet<Arc<str>>) -> HashSet<Arc<str>> {
         self.inner.services.tasks.sessions_among(ids)
+    }
+
+    /// The remote servers behind this one: the prefix of their names, and whether each can be
+    /// reached.
+    pub(crate) fn remote_states(&self) -> Vec<(String, ConnectionState)> {
+        self.snapshot().remote_states()
     }
 
     pub(super) fn snapshot(&self) -> Arc<Snapshot> {

@@ -2,12 +2,16 @@
 
 use super::{faulty_store::FaultyStore, support::*};
 use serde_json::{Value, json};
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use trunkline::{
+    Client, ClientGroup, ClientOptions, ProxyDefinition, Revision, RevisionChoice,
     protocol::model::{ElicitParams, Field, FormSchema},
     server::{Context, ServerOptions, Tool, ToolError},
     store::{ProcessStore, Store, StoreChoice},
-    transport::{HttpOptions, TokioRuntime},
+    transport::{HttpOptions, Target, TokioRuntime},
 };
 
 async fn probed(server_options: ServerOptions) -> Fixture {
@@ -82,6 +86,39 @@ async fn a_server_that_closes_is_alive_and_not_ready_until_its_calls_have_ended(
     tokio::join!(closing, probing);
     assert!(running.finish().await.body.contains("let through"));
     eventually("the socket is still there", || std::net::TcpStream::connect(fixture.address).is_err()).await;
+}
+
+/// The status stays the same: the request that reconnects has to come.
+#[tokio::test]
+async fn probes_name_the_state_of_each_server_behind_a_proxy() {
+    let fixture = probed(ServerOptions::default()).await;
+    let far = Fixture::new().await;
+    let url = format!("http://{}/mcp", far.address);
+    for (prefix, revision) in [("new", Revision::LATEST), ("old", Revision::LATEST_LEGACY)] {
+        let options = ClientOptions::default().with_revision(RevisionChoice::Pinned(revision)).with_lazy(true);
+        let client = Client::connect_with(&*url, options, ()).await.unwrap();
+        fixture.server.proxy(ProxyDefinition::new(&client).prefix(prefix)).unwrap();
+    }
+    let group = ClientGroup::connect([("dead", Target::from("http://127.0.0.1:1/mcp"))]).await.unwrap();
+    fixture.server.proxy(ProxyDefinition::from_group(&group).prefix("all")).unwrap();
+    let are = async |state: &str| {
+        let body = format!("ok\nproxy new: {state}\nproxy old: {state}\nproxy all__dead: down\n");
+        for path in ["/healthz", "/readyz"] {
+            assert_eq!(fixture.probe(path).await, (200, body.clone()), "{path}");
+        }
+    };
+    let call_both = async |works: bool| {
+        for tool in ["new__echo", "old__echo"] {
+            let answer = fixture.modern("tools/call", call(tool, json!({"text": "x"}))).send().await.json();
+            assert_eq!(answer.get("error").is_none(), works, "{tool}: {answer}");
+        }
+    };
+    are("idle").await;
+    call_both(true).await;
+    are("connected").await;
+    far.listener.close(Duration::ZERO).await;
+    call_both(false).await;
+    are("down").await;
 }
 
 /// Otherwise a call that waits for its user would run into the deadline.

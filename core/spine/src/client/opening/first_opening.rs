@@ -2,6 +2,7 @@
 
 use crate::{
     client::{Client, ClientError, LinkFailure, ServerDescription, inner::ClientInner},
+    connection_state::ConnectionState,
     engine::later,
     protocol::{RawJson, method},
     runtime::Promise,
@@ -25,6 +26,19 @@ impl Client {
     #[doc(hidden)]
     pub fn was_opened(&self) -> bool {
         self.inner.was_opened.load(Ordering::Acquire)
+    }
+
+    /// The state of the connection.
+    #[doc(hidden)]
+    pub fn connection_state(&self) -> ConnectionState {
+        match self.was_opened() {
+            _ if self.inner.check_open().is_err() => ConnectionState::Closed,
+            true if self.lost().is_none() => ConnectionState::Connected,
+            true => ConnectionState::Down,
+            false if self.inner.reconnecting.lock().has_failed() => ConnectionState::Down,
+            false if self.inner.first_opening.lock().waiting.is_empty() => ConnectionState::Idle,
+            false => ConnectionState::Connecting,
+        }
     }
 
     /// Opens the connection if no request has opened it yet. An attempt that follows failed ones

@@ -54,6 +54,11 @@ impl Reconnecting {
         (!std::mem::replace(&mut self.running, true)).then(|| self.pause(now))
     }
 
+    /// Returns whether a connection was lost, or could not be established.
+    pub(in crate::client) fn has_failed(&self) -> bool {
+        self.ended_at.is_some()
+    }
+
     /// How long there has been no connection.
     pub(in crate::client) fn away(&self, now: Instant) -> Duration {
         self.lost_at.map_or(Duration::ZERO, |at| now.saturating_duration_since(at))

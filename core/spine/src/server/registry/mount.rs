@@ -9,7 +9,10 @@ use super::{
     snapshot::Snapshot,
     tool::{RegisteredTool, ToolTasks},
 };
-use crate::{composition::names, protocol::RpcError, runtime::BoxedTask, server::handlers::Handler, sync::Mutex};
+use crate::{
+    composition::names, connection_state::ConnectionState, protocol::RpcError, runtime::BoxedTask,
+    server::handlers::Handler, sync::Mutex,
+};
 use serde_json::Value;
 use std::{
     collections::{BTreeSet, HashMap},
@@ -56,6 +59,8 @@ pub trait RemoteServer: Handler {
     /// The input schema of a tool that mirrors parameters in HTTP headers; `None` if it mirrors
     /// none, as far as known. With `lists`, the tools are listed first if they never were.
     fn mirrored_of(&self, tool: &str, lists: bool) -> BoxedTask<Option<Arc<ListedSchema>>>;
+    /// Whether it can be reached, as far as known.
+    fn connection_state(&self) -> ConnectionState;
     /// Returns whether clients see the description of the remote server instead of this one's, and
     /// its failures instead of lists without its items.
     fn is_transparent(&self) -> bool {
@@ -162,6 +167,19 @@ impl Snapshot {
         details: bool,
     ) -> Option<BoxedTask<Result<RemoteDescription, RpcError>>> {
         self.mounts.iter().find_map(|mount| mount.transparent()).map(|server| server.describe(details))
+    }
+
+    /// The remote servers behind this one: the prefix of their names, and whether each can be
+    /// reached.
+    pub(crate) fn remote_states(&self) -> Vec<(String, ConnectionState)> {
+        let of_mount = |mount: &Arc<RegisteredMount>| match &mount.source {
+            MountSource::Local(server) => {
+                let inner = server.snapshot().remote_states().into_iter();
+                inner.map(|(prefix, state)| (names::nested(&mount.prefix, &prefix), state)).collect()
+            }
+            MountSource::Remote(server) => vec![(mount.prefix.clone(), server.connection_state())],
+        };
+        self.mounts.iter().flat_map(of_mount).collect()
     }
 
     /// The kinds of features that this server has besides those of the server that it is shown as.

@@ -1,8 +1,10 @@
 //! Health probes of orchestrators and load balancers. Anyone can send them, so responses contain
-//! only a status, and the store is checked at most a few times per second.
+//! only a status and the states of the servers behind a proxy, and the store is checked at most a
+//! few times per second.
 
 use super::{reply, response_body::HttpBody};
 use crate::{
+    connection_state::ConnectionState,
     http::routes::HealthProbe,
     runtime::Runtime,
     server::Server,
@@ -55,8 +57,15 @@ impl Readiness {
         }
     }
 
-    /// Responds to a probe.
-    pub(super) async fn answer(&self, probe: HealthProbe, method: &Method, is_closing: bool) -> Response<HttpBody> {
+    /// Responds to a probe. Servers behind a proxy do not change the status: the next request
+    /// reconnects to them, so it must come.
+    pub(super) async fn answer(
+        &self,
+        server: &Server,
+        probe: HealthProbe,
+        method: &Method,
+        is_closing: bool,
+    ) -> Response<HttpBody> {
         if !matches!(*method, Method::GET | Method::HEAD) {
             return reply::not_allowed("Send probes with GET", "GET, HEAD");
         }
@@ -65,12 +74,23 @@ impl Readiness {
             true => (StatusCode::OK, "ok\n"),
             false => (StatusCode::SERVICE_UNAVAILABLE, "unavailable\n"),
         };
-        let mut response = reply::message(status, Bytes::from_static(text.as_bytes()));
+        let states = server.remote_states();
+        let body = match states.is_empty() {
+            true => Bytes::from_static(text.as_bytes()),
+            false => states.iter().fold(text.to_owned(), |text, proxied| text + &line_of(proxied)).into(),
+        };
+        let mut response = reply::message(status, body);
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         response
     }
+}
+
+/// The line of a server behind a proxy.
+fn line_of((prefix, state): &(String, ConnectionState)) -> String {
+    let space = if prefix.is_empty() { "" } else { " " };
+    format!("proxy{space}{prefix}: {}\n", state.name())
 }
 
 #[cfg(test)]

@@ -226,7 +226,7 @@ impl HttpService {
         let observed = ObservedExchange::begin(Side::Server, request.method(), request.uri(), request.headers());
         // Before the guard, because orchestrators send the address of the process as `Host`.
         if let (Some(readiness), Some(probe)) = (&shared.readiness, shared.routes.probe(request.uri().path())) {
-            let response = readiness.answer(probe, request.method(), shared.is_closing()).await;
+            let response = readiness.answer(&shared.server, probe, request.method(), shared.is_closing()).await;
             AccessRecord::end(access, response.status());
             return response;
         }
