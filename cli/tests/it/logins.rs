@@ -2,6 +2,7 @@
 //! real authorization server, with a browser whose user agrees.
 
 use crate::{
+    bridge::free_port,
     login_server::{Desk, LoginServer},
     program::{Ran, ran},
     roles::until,
@@ -119,8 +120,9 @@ fn r2_five_bridges_that_start_at_once_open_one_browser_and_work() {
 #[test]
 fn r5_a_taken_port_is_one_error_and_no_page() {
     let (server, desk) = (LoginServer::start(), Desk::new());
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = taken.local_addr().unwrap().port().to_string();
+    let port = free_port();
+    let taken = TcpListener::bind(("127.0.0.1", port)).unwrap();
+    let port = port.to_string();
     let ran = run(&desk, &["login", "--callback-port", &port, &server.url()]);
     let text = ran.failed(3);
     assert!(text.contains(&format!("127.0.0.1:{port}/callback")), "{text}");
@@ -137,8 +139,8 @@ fn r5_without_a_fixed_port_the_next_free_one_is_taken() {
     run(&desk, &["login", &server.url()]).done();
     let port_of =
         |page: &str| page.split("127.0.0.1%3A").nth(1).unwrap().split('%').next().unwrap().parse::<u16>().unwrap();
-    // The port of the registration belongs to another program now.
-    let _taken = TcpListener::bind(("127.0.0.1", port_of(&desk.pages()[0]))).unwrap();
+    // The port of the registration belongs to another program now, if not already.
+    let _taken = TcpListener::bind(("127.0.0.1", port_of(&desk.pages()[0])));
     server.habits().valid.clear();
     let tokens = desk.stored().into_iter().find(|(_, text)| text.contains("access_token")).unwrap().0;
     for folder in [".config", "Library/Application Support"] {

@@ -91,10 +91,9 @@ pub(crate) fn answering(status: &'static str, headers: &'static str, body: &'sta
     url
 }
 
-/// The URL of a port where nothing listens.
+/// A URL where nothing listens. A port that was free a moment ago may belong to another test.
 pub(crate) fn dead() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    format!("http://{}/mcp", listener.local_addr().unwrap())
+    "http://127.0.0.1:1/mcp".to_owned()
 }
 
 /// The URL of a port where everyone can connect, and nobody answers.
