@@ -1,11 +1,24 @@
 //! HTTP server processes: each is started once and serves all clients.
 
+use std::hash::{BuildHasher, RandomState};
+use std::net::TcpListener;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::process::Process;
 
 const START_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A port for a process that is yet to listen: the system chooses none of these for another one
+/// meanwhile.
+pub(crate) fn free_port() -> u16 {
+    loop {
+        let port = 20_000 + (RandomState::new().hash_one(0) % 12_000) as u16;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
 
 /// The running servers. They are stopped by `stop`, or on drop.
 pub(crate) struct HttpServers(Vec<(String, Process)>);

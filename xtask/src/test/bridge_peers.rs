@@ -1,7 +1,7 @@
 //! `trunkline bridge` with clients and bridges that others wrote (tests/bridges).
 
 use std::collections::BTreeMap;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -127,7 +127,7 @@ impl Job<'_> {
 
     /// Starts the server that the bridge reads.
     fn start(&self, workspace: &Workspace, values: &mut Values) -> Result<(Process, String)> {
-        let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
+        let port = http_servers::free_port();
         values.set("port", [port.to_string()]);
         let mut process = Process::start(self.command(workspace, &values.fill(&self.row.behind)?)?)?;
         let until = Instant::now() + TIMEOUT;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -13,6 +13,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::build::python;
+use crate::http_servers;
 use crate::language::Language;
 use crate::pages;
 use crate::process::{Process, must, run};
@@ -21,7 +22,7 @@ use crate::workspace::Workspace;
 
 const FOLDER: &str = "examples/deployment";
 const START_TIMEOUT: Duration = Duration::from_secs(60);
-const TIMEOUT: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// The port of the container files.
 const PORT: &str = "8000";
 const PROBES: [&str; 2] = ["/healthz", "/readyz"];
@@ -104,7 +105,7 @@ impl ContainerFile {
 
 /// Runs the server with its health check, and stops it as an orchestrator does.
 fn runs(workspace: &Workspace, language: Language, file: &ContainerFile) -> Result<()> {
-    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let port = http_servers::free_port();
     let source = format!("{}/deployed_server.{}", programs::FOLDER, language.snippet_ending);
     let mut command = (language.start)(workspace, &workspace.path(&source))?;
     command.env("PORT", port.to_string()).env("STORE", "memory:");
