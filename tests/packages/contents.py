@@ -159,7 +159,6 @@ KINDS = [
             "examples/*",
             "hosts/*",
             "schemas/*",
-            "web/dist/*.br",
             "web/dist/*.gz",
         ],
         "Cargo.toml",

@@ -4,8 +4,8 @@ use bytes::Bytes;
 use flate2::read::GzDecoder;
 use std::io::Read;
 
-/// The files of the build by their paths, each compressed with brotli (`.br`) and with gzip
-/// (`.gz`). None in a checkout where the page was not built.
+/// The files of the build by their paths, each compressed with gzip (`.gz`). None in a checkout
+/// where the page was not built.
 static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
 
 /// In the place of the page, where it was not built.
@@ -19,24 +19,20 @@ pub(super) struct File {
     pub(super) kind: &'static str,
     /// Its name has a hash of its content.
     pub(super) is_for_ever: bool,
-    pub(super) coding: Option<&'static str>,
+    pub(super) is_gzip: bool,
     pub(super) content: Bytes,
 }
 
-/// The file of a path. `accepts` says whether the client reads a content coding.
-pub(super) fn file(path: &str, accepts: impl Fn(&str) -> bool) -> Option<File> {
+/// The file of a path.
+pub(super) fn file(path: &str, reads_gzip: bool) -> Option<File> {
     let name = match path.strip_prefix('/')? {
         "" => "index.html",
         name => name,
     };
-    let built = |end: &str| {
-        let built = FILES.iter().find(|(built, _)| built.strip_suffix(end) == Some(name));
-        built.map(|(_, packed)| *packed)
-    };
-    let mut coded = [("br", ".br"), ("gzip", ".gz")].into_iter().filter(|(coding, _)| accepts(coding));
-    let coded = coded.find_map(|(coding, end)| Some((Some(coding), Bytes::from_static(built(end)?))));
-    let (coding, content) = coded.or_else(|| Some((None, plain(name, built(".gz"))?)))?;
-    Some(File { kind: kind(name), is_for_ever: name.starts_with("assets/"), coding, content })
+    let packed = FILES.iter().find(|(built, _)| built.strip_suffix(".gz") == Some(name)).map(|(_, packed)| *packed);
+    let sent = packed.filter(|_| reads_gzip);
+    let content = sent.map_or_else(|| plain(name, packed), |packed| Some(Bytes::from_static(packed)))?;
+    Some(File { kind: kind(name), is_for_ever: name.starts_with("assets/"), is_gzip: sent.is_some(), content })
 }
 
 fn plain(name: &str, packed: Option<&[u8]>) -> Option<Bytes> {

@@ -98,19 +98,16 @@ fn file(head: &Parts) -> Result<Response<Body>, Refusal> {
     }
     let missing = || Refusal::new(StatusCode::NOT_FOUND, &Failure::usage("There is no such file"));
     let accepted = head.headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
-    let accepted: Vec<&str> = accepted.flat_map(|value| value.split(',')).collect();
-    let accepts = |wanted: &str| {
-        accepted.iter().any(|coding| {
-            let mut parts = coding.split(';').map(str::trim);
-            parts.next() == Some(wanted) && parts.all(|part| part != "q=0")
-        })
-    };
-    let File { kind, is_for_ever, coding, content } = page::file(head.uri.path(), accepts).ok_or_else(missing)?;
+    let reads_gzip = accepted.flat_map(|value| value.split(',')).any(|coding| {
+        let mut parts = coding.split(';').map(str::trim);
+        parts.next() == Some("gzip") && parts.all(|part| part != "q=0")
+    });
+    let File { kind, is_for_ever, is_gzip, content } = page::file(head.uri.path(), reads_gzip).ok_or_else(missing)?;
     let mut response = whole(kind, content);
     let headers = response.headers_mut();
     headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
-    if let Some(coding) = coding {
-        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(coding));
+    if is_gzip {
+        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
     if is_for_ever {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("max-age=31536000, immutable"));
