@@ -73,10 +73,8 @@ def of_program(packages: list[Path]) -> Iterator[tuple[str, Trial]]:
     for package in packages:
         if package.suffix == ".whl":
             yield f"pip and {package.name}", partial(program_pip, package)
-            if shutil.which("uvx"):
-                yield f"uvx and {package.name}", partial(program_uvx, package)
-            if shutil.which("uvx") and shutil.which("pipx"):
-                yield f"pipx and {package.name}", partial(program_pipx, package)
+            yield f"uvx and {package.name}", partial(program_uvx, package)
+            yield f"pipx and {package.name}", partial(program_pipx, package)
         if package.suffix in {".xz", ".zip"}:
             yield package.name, partial(program_archive, package)
         if package.suffix == ".deb":

@@ -19,6 +19,9 @@ use crate::test::{Count, Selection, suites};
 use crate::workspace::Workspace;
 
 const PROGRAM: &str = "tests/packages/release.py";
+/// The virtual environment with the installers that users have, such as uv.
+const INSTALLERS: &str = "packages";
+const REQUIREMENTS: &str = "tests/packages/requirements.txt";
 /// Some packages are compiled.
 const TIMEOUT: Duration = Duration::from_secs(3600);
 
@@ -85,7 +88,8 @@ pub(crate) fn check(workspace: &Workspace, selection: &Selection) -> Result<Coun
 
 fn packages(workspace: &Workspace, languages: &[Language], is_wanted: fn(&Package) -> bool) -> Result<Count> {
     python::install_tools(workspace)?;
-    let mut count = suites::of_lines(&run_command(program(workspace, &["version"]), TIMEOUT)?);
+    python::make_venv(workspace, INSTALLERS, Some(&workspace.path(REQUIREMENTS)))?;
+    let mut count = suites::of_lines(&run_command(program(workspace, &["version"])?, TIMEOUT)?);
     let folder = workspace.target.join("packages");
     for package in PACKAGES.iter().filter(|package| is_wanted(package)) {
         if languages.iter().any(|language| language.name == package.language) {
@@ -106,18 +110,20 @@ impl Package {
         if folder.exists() {
             std::fs::remove_dir_all(folder)?;
         }
-        let mut pack = program(workspace, &["pack", self.kind]);
+        let mut pack = program(workspace, &["pack", self.kind])?;
         pack.arg(folder).args((self.input)(workspace));
         let packed = must(pack, TIMEOUT)?.stdout;
-        let mut check = program(workspace, &["check"]);
+        let mut check = program(workspace, &["check"])?;
         check.args(packed.lines());
         Ok(suites::of_lines(&run_command(check, TIMEOUT)?))
     }
 }
 
 /// With the Python that has maturin, and the compiler of all builds, so that crates are shared.
-fn program(workspace: &Workspace, words: &[&str]) -> Command {
-    let mut python = workspace.command(workspace.venv_program(python::VENV, "python"));
+fn program(workspace: &Workspace, words: &[&str]) -> Result<Command> {
+    let installers = workspace.venv_program(INSTALLERS, "uv");
+    let folder = installers.parent().unwrap_or(&installers);
+    let mut python = workspace.command_with(folder, workspace.venv_program(python::VENV, "python"))?;
     python.arg(PROGRAM).args(words).env(WRAPPER.0, WRAPPER.1);
-    python
+    Ok(python)
 }
