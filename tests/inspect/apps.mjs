@@ -57,6 +57,10 @@ export const APP_STATES = [
       await inside(page).getByRole("button", { name: "Refresh" }).click();
       await page.getByRole("button", { name: "Allow all of this app" }).click();
       await inside(page).getByText("Rain from noon").waitFor();
+      // Not asked again.
+      const calls = await page.locator(".calls .call").count();
+      await inside(page).getByRole("button", { name: "Refresh" }).click();
+      await page.locator(".calls .call").nth(calls).waitFor();
       await inside(page).getByRole("button", { name: "More" }).click();
       await page.getByText("The app asks to open a page").waitFor();
     },
@@ -134,10 +138,10 @@ export const APP_STATES = [
     short: true,
     act: async (page) => {
       await go(page, "#/skills");
-      await page.locator(".split-list .row").first().click();
-      await page.getByLabel("SKILL.md").first().waitFor();
+      await page.locator(".split-list .row", { hasText: /^unit-conversion$/ }).click();
+      await page.locator(".text", { hasText: "name: unit-conversion" }).waitFor();
       await page.locator(".files button").last().click();
-      await page.getByLabel("File", { exact: true }).waitFor();
+      await page.locator(".text", { hasText: "1 inch is 2.54 cm" }).waitFor();
     },
   },
   {

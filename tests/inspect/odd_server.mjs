@@ -1,12 +1,13 @@
 // A server on standard input that does what servers should not, or too much of what they may.
 //
-// odd_server.mjs KIND: `hostile`, `many`, `bare`, `dying`, `schemas`, `faulty`, `silent`, and `old`
-// and `new`, which speak 2024-11-05 and 2026-07-28 only.
+// odd_server.mjs KIND: `hostile`, `many`, `bare`, `dying`, `schemas`, `faulty`, `silent`, `old` and
+// `new`, which speak 2024-11-05 and 2026-07-28 only, and `late`, which speaks 2026-07-28 late.
 import { createInterface } from "node:readline";
 import { readFileSync } from "node:fs";
 
 const [kind] = process.argv.slice(2);
 const none = { type: "object", properties: {} };
+const LATE_MS = 2000;
 
 /** Text that is dangerous where it is taken for something else. */
 const HOSTILE = `<img src=x onerror="document.title='run'"><script>document.title='run'</script>\u202etxt.exe\u001b]0;x\u0007 [a](javascript:alert(1))`;
@@ -34,6 +35,7 @@ const TOOLS = {
   ],
   old: () => [{ name: "only", inputSchema: none }],
   new: () => [{ name: "only", inputSchema: none }],
+  late: () => [{ name: "echo", inputSchema: { type: "object", properties: { message: { type: "string" } } } }],
   dying: () => [{ name: "count", description: "Dies at the third call", inputSchema: none }],
   schemas: () =>
     JSON.parse(readFileSync(new URL("schemas.json", import.meta.url), "utf8")).map(({ name, schema }) => ({ name, inputSchema: schema })),
@@ -56,7 +58,7 @@ function called({ name, arguments: given }) {
     console.error("the database is locked");
     process.exit(3);
   }
-  return text(kind === "schemas" ? JSON.stringify(given) : `call ${calls}`);
+  return text(["schemas", "late"].includes(kind) ? JSON.stringify(given) : `call ${calls}`);
 }
 
 const ANSWERS = {
@@ -86,7 +88,9 @@ const MODERN = {
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params } = JSON.parse(line);
   if (id === undefined || method === undefined || kind === "silent") return;
-  const answer = kind === "new" ? MODERN[method] : ANSWERS[method];
-  if (answer) send({ id, result: answer(params ?? {}) });
+  const isModern = kind === "new" || (kind === "late" && params?._meta?.["io.modelcontextprotocol/protocolVersion"] !== undefined);
+  const answer = isModern ? MODERN[method] : ANSWERS[method];
+  if (kind === "late" && isModern) setTimeout(() => send({ id, result: answer(params) }), LATE_MS);
+  else if (answer) send({ id, result: answer(params ?? {}) });
   else send({ id, error: { code: -32601, message: "Method not found" } });
 });

@@ -7,7 +7,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 const WAIT_MS = 15_000;
 /** Chromium's own limit for a good page is 0.1. */
-const MAX_SHIFT = 0.02;
+export const MAX_SHIFT = 0.02;
 /** A state may end the program, its access, or ask for what is refused; and apps are refused. */
 const UNREACHED = /net::ERR_(FAILED|CONNECTION_REFUSED|INCOMPLETE_CHUNKED_ENCODING|EMPTY_RESPONSE|CONNECTION_RESET)|status of 40[01]/;
 

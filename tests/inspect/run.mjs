@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 
 import { APP_STATES } from "./apps.mjs";
-import { fillSchema, withoutMouse } from "./keyboard.mjs";
+import { appWithoutMouse, fillSchema, outOfTrap, skillWithoutMouse, withoutMouse } from "./keyboard.mjs";
+import { everything } from "./newcomer.mjs";
 import { judge, openPage, startBrowser } from "./page.mjs";
 import { inspect } from "./program.mjs";
 import { STATES } from "./states.mjs";
@@ -82,9 +83,13 @@ for (const { name, server, short, wire, act } of [...STATES, ...APP_STATES]) {
   }
 }
 await trial("keyboard only", () => onPage("fixture", LOOK, withoutMouse, "keyboard only"));
+await trial("app by keyboard only", () => onPage("apps", LOOK, appWithoutMouse, "app by keyboard only"));
+await trial("out of a trap", () => onPage("apps", LOOK, outOfTrap, "out of a trap"));
+await trial("skill by keyboard only", () => onPage("fixture", LOOK, skillWithoutMouse, "skill by keyboard only"));
 await trial("rows at once", () => onPage("many", LOOK, rowsAtOnce, "rows at once"));
 await trial("a foreign token", () => onPage("bare", LOOK, foreignToken, "a foreign token"));
 if (values.long) {
+  await trial("everything", () => onPage("everything", LOOK, everything, "everything"));
   await withProgram("schemas", fillAll);
   await trial("first paint", () => withProgram("bare", firstPaint));
   await trial("frames while scrolling 10,000 tools", () => onPage("many", LOOK, scrolls, "scrolling"));

@@ -24,7 +24,7 @@ export interface State extends Known {
   wireHasMore: boolean;
   /** The era that the page shows. */
   era: Era;
-  /** The person has chosen it. */
+  /** The person has chosen it, or uses it. */
   isChosen: boolean;
 }
 

@@ -51,14 +51,21 @@ export const useLink = (): Link => useKnown((state) => state.link);
 export const useEra = (): Era => useKnown((state) => state.era);
 export const chooseEra = (era: Era): void => change({ era, isChosen: true });
 
+// The page does not go to another era under the hands of a person.
+for (const kind of ["input", "keydown", "pointerdown"]) {
+  addEventListener(kind, () => known.get().connections.some((one) => one.era === known.get().era && one.openings > 0) && change({ isChosen: true }));
+}
+
 export function useConnection(): Connection | null {
   return useKnown((state) => state.connections.find((one) => one.era === state.era) ?? null);
 }
 
-/** The revision that an era speaks here, by which people know it. */
-export function useRevision(era: Era): string {
-  return useKnown((state) => state.connections.find((one) => one.era === era)?.revision ?? (era === "modern" ? "2026-07-28" : "2025-11-25"));
-}
+/** The revision of a connection, by which people know its era, or the one that it tries first. */
+export const revisionOf = ({ era, revision }: Pick<Connection, "era" | "revision">): string =>
+  revision ?? (era === "modern" ? "2026-07-28" : "2025-11-25");
+
+export const useRevision = (era: Era): string =>
+  useKnown((state) => revisionOf(state.connections.find((one) => one.era === era) ?? { era, revision: null }));
 
 /** Adds older rows of the wire, which the program has kept. */
 export async function fetchOlderRows(): Promise<void> {

@@ -4,7 +4,7 @@ use super::{
     hub::{Hub, text_of},
     inspector::Inspector,
     rounds::{Waiting, end},
-    state::{Era, Increment, MAX_PART, Round, RoundKind, beginning, now},
+    state::{Call, Era, Increment, MAX_PART, Round, RoundKind, beginning, now},
 };
 use crate::failure::{Failure, Problem};
 use serde_json::{Map, Value, json};
@@ -14,7 +14,7 @@ use trunkline::{
     Revision, RpcError,
     auth::{LoginPage, UrlOpener},
     client::{ClientHandlers, RequestHandler, ServerRequest},
-    protocol::{RawJson, input::complete_answer, method, model::ElicitAction},
+    protocol::{RawJson, input::complete_answer, meta, method, model::ElicitAction},
 };
 
 /// Questions that may wait for an answer.
@@ -99,10 +99,12 @@ impl Inspector {
     /// Shows a question.
     fn show(&self, id: u64, (era, kind): (Era, RoundKind), message: String, params: RawJson) {
         let state = &mut *self.hub.state();
-        let mut running = state.running(Some(era)).map(|call| call.id);
-        // The question does not name its call, so that it must be the only one.
-        let call = running.next().filter(|_| running.next().is_none());
-        drop(running);
+        let task = params.parse::<Value>().ok();
+        let task = task.as_ref().and_then(|params| params["_meta"][meta::RELATED_TASK]["taskId"].as_str());
+        let running: Vec<&Call> = state.running(Some(era)).collect();
+        let of_task = running.iter().rfind(|call| task.is_some() && call.task.as_deref() == task);
+        // A question that names no task must be of the only call.
+        let call = of_task.or(running.first().filter(|_| running.len() == 1)).map(|call| call.id);
         let round = Round { id, era, call, at: now(), kind, message, params };
         let text = text_of(&Increment::Round { round: &round });
         state.rounds.push(round);

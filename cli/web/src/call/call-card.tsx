@@ -3,21 +3,19 @@ import { ChevronDown, ChevronRight, Square } from "lucide-react";
 import { useState } from "react";
 import { Badge, Button, IconButton, ProblemBox } from "../parts";
 import { useKey } from "../keys";
-import { go } from "../place";
+import { linkTo } from "../place";
 import { command } from "../program";
-import type { Call, Round } from "../generated/protocol";
+import type { Call, JsonObject, Problem, Round } from "../generated/protocol";
 import { useAction, useKnown, useRevision } from "../store";
-import { brief, isObject, msOf, printable, sizeOf, timeOf } from "../words";
+import { brief, isObject, msOf, objectsIn, sizeOf, timeOf } from "../words";
 import { ResultView } from "./result";
-import { RoundCards } from "./round";
-
-export const isToolError = (call: Call): boolean => isObject(call.result?.json) && call.result.json.isError === true;
+import { Address, RoundCards } from "./round";
 
 function outcome(call: Call): { tone: "plain" | "good" | "warn" | "bad"; text: string } {
   if (call.state === "running") return { tone: "plain", text: "running" };
   if (call.state === "cancelled") return { tone: "warn", text: "cancelled" };
   if (call.state === "failed") return { tone: "bad", text: "failed" };
-  return isToolError(call) ? { tone: "bad", text: "error of the tool" } : { tone: "good", text: "result" };
+  return isObject(call.result?.json) && call.result.json.isError === true ? { tone: "bad", text: "error of the tool" } : { tone: "good", text: "result" };
 }
 
 export function CallCard({ call, open }: { call: Call; open: boolean }) {
@@ -44,8 +42,8 @@ export function CallCard({ call, open }: { call: Call; open: boolean }) {
           {call.result && <span>{sizeOf(call.result.bytes)}</span>}
           <span>{timeOf(call.at)}</span>
           <span className="wide-only">{revision}</span>
+          {call.task !== null && <a className="source" href={linkTo("tasks", call.task)}>task {brief(call.task, 8)}</a>}
         </span>
-        {call.task !== null && <Button kind="quiet" onClick={() => go("tasks", call.task)} text={`task ${brief(call.task, 24)}`} />}
         {call.state === "running" && <Button icon={Square} disabled={busy} onClick={cancel} text="Cancel" />}
       </header>
       {isOpen && <Body call={call} rounds={mine} />}
@@ -54,26 +52,32 @@ export function CallCard({ call, open }: { call: Call; open: boolean }) {
   );
 }
 
+const elicited = ({ rpc }: Problem): JsonObject[] => (isObject(rpc?.data) ? objectsIn(rpc.data, "elicitations") : []);
+
 function Body({ call, rounds }: { call: Call; rounds: Round[] }) {
   return (
     <div className="call-body">
       {call.state === "running" && rounds.length === 0 && <Progress call={call} />}
       <RoundCards rounds={rounds} />
-      {call.problem && <ProblemBox problem={call.problem} />}
+      {call.problem && (
+        <ProblemBox problem={call.problem}>
+          {/* The pages that must be opened before a call can be made. */}
+          {elicited(call.problem).map((params, at) => <Address key={at} params={params} />)}
+        </ProblemBox>
+      )}
       {call.result && <ResultView call={call} content={call.result} />}
     </div>
   );
 }
 
 function Progress({ call }: { call: Call }) {
-  const made = call.progress;
-  const share = made?.total !== null && made !== null && made.total > 0 ? made : null;
+  const { progress: done, total, message } = call.progress ?? { progress: undefined, total: null, message: null };
   return (
     <div className="progress">
-      {share ? <progress value={share.progress} max={share.total ?? 1} aria-label="Progress" /> : <progress aria-label="Progress" />}
+      <progress value={total ? done : undefined} max={total ?? 1} aria-label="Progress" />
       <span className="figures">
-        {made && <span>{made.total === null ? made.progress : `${made.progress} of ${made.total}`}</span>}
-        {made?.message !== null && made !== null && <span>{brief(printable(made.message))}</span>}
+        <span>{total === null ? done : `${done} of ${total}`}</span>
+        {message !== null && <span>{brief(message)}</span>}
       </span>
     </div>
   );
@@ -94,8 +98,4 @@ export function Calls({ calls }: { calls: Call[] }) {
       ))}
     </div>
   );
-}
-
-export function useCalls(method: string, about: string): Call[] {
-  return useKnown((state) => state.calls).filter((call) => call.method === method && call.about === about);
 }

@@ -3,8 +3,8 @@ import { Play } from "lucide-react";
 import type { ReactNode } from "react";
 import { MOD, useKey } from "../keys";
 import { Button, ProblemBox } from "../parts";
-import { useAction, useConnection } from "../store";
-import { Calls, useCalls } from "./call-card";
+import { useAction, useConnection, useKnown } from "../store";
+import { Calls } from "./call-card";
 
 interface Props {
   verb: string;
@@ -19,7 +19,7 @@ interface Props {
 export function Caller({ verb, method, about, isReady = true, send, children }: Props) {
   const isOpen = useConnection()?.state === "open";
   const { busy, problem, run } = useAction();
-  const calls = useCalls(method, about);
+  const calls = useKnown((state) => state.calls).filter((call) => call.method === method && call.about === about);
   const isOff = busy || !isOpen || !isReady;
   const start = (): void => {
     if (!isOff) run(send);

@@ -17,7 +17,7 @@ export function ResultView({ call, content }: { call: Call; content: Content }) 
   const { answer, problem } = useAnswer("body", wanted ? { call: call.id } : null);
   const action = useAction();
   const whole = useMemo(() => (answer ? (JSON.parse(answer.text) as Json) : content.json), [answer, content]);
-  if (whole !== undefined) return <Views method={call.method} value={whole} />;
+  if (whole !== undefined) return <Views value={whole} />;
   const saveAll = async (): Promise<void> => save("result.json", [(await command("body", { call: call.id })).text], "application/json");
   const failure = problem ?? action.problem;
   return (
@@ -35,9 +35,9 @@ export function ResultView({ call, content }: { call: Call; content: Content }) 
   );
 }
 
-function Views({ method, value }: { method: string; value: Json }) {
+function Views({ value }: { value: Json }) {
   const result = isObject(value) ? value : {};
-  const parts = partsOf(method, result);
+  const parts = partsOf(result);
   const json = (name: string, label: string, shown: Json): Segment => ({
     name,
     view: () => <JsonView value={shown} label={label} />,
@@ -49,19 +49,15 @@ function Views({ method, value }: { method: string; value: Json }) {
   return <Segments label="Views of the result" segments={segments} />;
 }
 
-/** The parts of a result that can be read, each with who says it; `null` for other methods. */
-function partsOf(method: string, result: JsonObject): { by: string | null; part: JsonObject }[] | null {
-  if (method === "tools/call") return objectsIn(result, "content").map((part) => ({ by: null, part }));
-  if (method === "prompts/get") {
-    return objectsIn(result, "messages").map((message) => ({
-      by: textIn(message, "role"),
-      part: objectIn(message, "content") ?? { type: "text", text: JSON.stringify(message.content ?? null) },
-    }));
-  }
-  if (method === "resources/read") {
-    return objectsIn(result, "contents").map((resource) => ({ by: null, part: { type: "resource", resource } }));
-  }
-  return null;
+/** The parts of a result that can be read, each with who says it; `null` if it is of another kind. */
+function partsOf(result: JsonObject): { by: string | null; part: JsonObject }[] | null {
+  if (Array.isArray(result.content)) return objectsIn(result, "content").map((part) => ({ by: null, part }));
+  if (Array.isArray(result.contents)) return objectsIn(result, "contents").map((resource) => ({ by: null, part: { type: "resource", resource } }));
+  if (!Array.isArray(result.messages)) return null;
+  return objectsIn(result, "messages").map((message) => ({
+    by: textIn(message, "role"),
+    part: objectIn(message, "content") ?? { type: "text", text: JSON.stringify(message.content ?? null) },
+  }));
 }
 
 const textOf = (parts: { part: JsonObject }[]): string =>

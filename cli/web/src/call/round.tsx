@@ -71,10 +71,14 @@ function RoundCard({ round }: { round: Round }) {
 }
 
 /** An address of the server: shown whole, and opened by a click in a tab that cannot reach this. */
-function Address({ params }: { params: JsonObject }) {
+export function Address({ params, onOpen }: { params: JsonObject; onOpen?: () => void }) {
   const url = textIn(params, "url") ?? "";
   const code = textIn(params, "userCode");
   const host = /^https?:\/\//i.test(url) && URL.canParse(url) ? new URL(url).host : null;
+  const open = (): void => {
+    window.open(url, "_blank", "noopener,noreferrer");
+    onOpen?.();
+  };
   return (
     <div className="address">
       <p className="mono">{brief(url, 2000)}</p>
@@ -86,7 +90,7 @@ function Address({ params }: { params: JsonObject }) {
       {host === null ? (
         <p className="note">This is no address of a web page, so it is not opened.</p>
       ) : (
-        <Button icon={ExternalLink} onClick={() => window.open(url, "_blank", "noopener,noreferrer")} text={`Open ${brief(host, 100)}`} />
+        <Button icon={ExternalLink} onClick={open} text={`Open ${brief(host, 100)}`} />
       )}
     </div>
   );

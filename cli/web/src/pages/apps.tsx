@@ -2,6 +2,7 @@
 import { AppWindow, Play, X } from "lucide-react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { CallCard } from "../call/call-card";
+import { Address } from "../call/round";
 import { Form } from "../form/form";
 import { MOD, useKey } from "../keys";
 import { Badge, Button, Empty, Facts, Head, IconButton, JsonView, mono, ProblemBox, Split } from "../parts";
@@ -101,6 +102,7 @@ function Frame({ app, run, name }: { app: OpenedApp; run: number; name: string }
     const receive = ({ source, data, origin: from }: MessageEvent): void => {
       if (from !== origin || source === null || source !== frame.current?.contentWindow) return;
       const { kind, text } = data as { kind: string; text: string };
+      if (kind === "leave") return frame.current.closest("section")?.querySelector("button")?.focus();
       // One after the other, so that they stay in their order.
       said = said.then(() => command("appSaid", { run, text, stopped: kind === "stopped" })).catch(() => undefined);
     };
@@ -128,7 +130,7 @@ function Frame({ app, run, name }: { app: OpenedApp; run: number; name: string }
     <>
       <section className="call hosted" aria-label="App">
         <header className="call-head">
-          <AppWindow className="icon" aria-hidden />
+          <AppWindow className="icon faint" aria-hidden />
           <span className="figures" role="status">
             {SAYINGS[state]}
             {at?.why && `: ${at.why}`}
@@ -153,34 +155,27 @@ function Frame({ app, run, name }: { app: OpenedApp; run: number; name: string }
         {all.filter((call) => at?.calls.includes(call.id)).map((call) => (
           <CallCard key={call.id} call={call} open={false} />
         ))}
+        {at?.asked.map((wish) => (
+          <Wish key={wish.number} wish={wish} decide={(action) => decide(action, wish.number)} />
+        ))}
       </div>
-      {at?.asked.map((wish) => (
-        <Wish key={wish.number} wish={wish} decide={(action) => decide(action, wish.number)} />
-      ))}
     </>
   );
 }
 
 /** A request of the app that needs the leave of the person. */
 function Wish({ wish, decide }: { wish: AppWish; decide: (action: "allow" | "always" | "refuse") => void }) {
-  const url = textIn(wish.params, "url") ?? "";
   const opens = wish.method === "ui/open-link";
   const card = useRef<HTMLElement>(null);
   useEffect(() => {
     card.current?.scrollIntoView({ block: "nearest" });
   }, []);
-  const isAddress = /^https?:\/\//i.test(url) && URL.canParse(url);
-  const open = (): void => {
-    window.open(url, "_blank", "noopener,noreferrer");
-    decide("allow");
-  };
   return (
     <section ref={card} className="round" aria-label="The app asks">
       <h3>{opens ? "The app asks to open a page" : `The app asks for ${wish.method}`}</h3>
-      {opens ? <p className="mono">{brief(url, 2000)}</p> : <JsonView value={wish.params} label="Parameters" />}
-      {opens && !isAddress && <p className="note">This is no address of a web page, so it is not opened.</p>}
+      {opens ? <Address params={wish.params ?? {}} onOpen={() => decide("allow")} /> : <JsonView value={wish.params} label="Parameters" />}
       <div className="actions">
-        <Button kind="main" disabled={opens && !isAddress} onClick={opens ? open : () => decide("allow")} text="Allow" />
+        {!opens && <Button kind="main" onClick={() => decide("allow")} text="Allow" />}
         <Button onClick={() => decide("refuse")} text="Refuse" />
         {!opens && <Button kind="quiet" onClick={() => decide("always")} text="Allow all of this app" />}
       </div>

@@ -29,7 +29,7 @@ export function Hosts() {
                 <td><Fate host={host} /></td>
                 <td><Names host={host} /></td>
                 <td>
-                  {host.ignores.join(", ") || <span className="absent">–</span>}{" "}
+                  {host.ignores.join(", ") || <span className="faint">–</span>}{" "}
                   {host.ignores.length > 0 && host.ignoresSource !== null && <Source url={host.ignoresSource} about={`capabilities of ${host.title}`} />}
                 </td>
               </tr>
@@ -50,7 +50,7 @@ function Fate({ host }: { host: SeenByHost }) {
 /** The first name; the others on demand. */
 function Names({ host }: { host: SeenByHost }) {
   const [first] = host.names;
-  if (!first) return <span className="absent">–</span>;
+  if (!first) return <span className="faint">–</span>;
   return (
     <details>
       <summary className="mono">{brief(first.shown, 70)}</summary>

@@ -20,7 +20,7 @@ const EFFECTS: Record<Effect, string> = {
   misreads: "misreads it",
 };
 
-const SEVERITIES: [string, string][] = Object.entries({ "": "errors and warnings", error: "errors", warning: "warnings" });
+const SEVERITIES: [string, string][] = Object.entries({ "": "every severity", error: "errors", warning: "warnings" });
 
 /** The last check, which the rail and the pages share. */
 const checked = cell<{ key: string; report: LintReport | null }>({ key: "", report: null });

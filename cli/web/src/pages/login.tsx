@@ -55,7 +55,7 @@ function Rung({ exchange: { id, at, method, url, status, members, clause, pass }
           {status === null ? <Badge text="in the browser" /> : <Badge tone={pass ? "good" : "bad"} text={status} />}
         </p>
         {members.map((member, index) => (
-          <p key={index} className="mono member-line">
+          <p key={index} className="mono faint">
             {brief(member, 500)}
           </p>
         ))}
@@ -63,8 +63,10 @@ function Rung({ exchange: { id, at, method, url, status, members, clause, pass }
       </div>
       <div className="clause">
         <span>{brief(clause)}</span>
-        <span className="time">{timeOf(at)}</span>
-        <IconButton icon={RefreshCw} label="Repeat this exchange" disabled={busy} onClick={() => run(() => command("repeat", { exchange: id }))} />
+        <span className="note-line">
+          <span className="time">{timeOf(at)}</span>
+          <IconButton icon={RefreshCw} label="Repeat this exchange" disabled={busy} onClick={() => run(() => command("repeat", { exchange: id }))} />
+        </span>
       </div>
     </li>
   );

@@ -34,7 +34,7 @@ function Row({ one }: { one: JsonObject }) {
     <>
       <span className="ellipsis">{brief(labelOf(one), 120)}</span>
       {"uriTemplate" in one && <Badge text="template" />}
-      {updates !== undefined && <Badge tone="good" text={`${updates} updates`} />}
+      {updates !== undefined && <Badge tone="good" text={many(updates, "update")} />}
     </>
   );
 }

@@ -1,11 +1,11 @@
 import { Activity } from "lucide-react";
-import { useEffect, useState, type ReactNode } from "react";
+import { Fragment, useEffect, useState, type ReactNode } from "react";
 import { Form } from "../form/form";
 import { Badge, Button, Copy, Empty, Facts, Head, LongText, mono, ProblemBox, Reconnect, Select, Skeleton } from "../parts";
 import { linkTo, type Page } from "../place";
 import { command } from "../program";
 import type { Connection, Json, JsonObject, ListName, Target } from "../generated/protocol";
-import { useAction, useConnection, useEra, useKnown } from "../store";
+import { revisionOf, useAction, useConnection, useEra, useKnown } from "../store";
 import { brief, isObject, many, msOf, objectsIn, sizeOf, textIn, timeOf } from "../words";
 import { Hosts } from "./hosts";
 
@@ -65,7 +65,7 @@ function Next({ connection }: { connection: Connection }) {
       {offered.map(([name, word, page]) => (
         <a key={name} className="offer" href={linkTo(page)}>
           <strong>{connection.lists[name].state === "ready" ? connection.lists[name].count.toLocaleString("en") : "…"}</strong>
-          <span>{connection.lists[name].count === 1 ? word : `${word}s`}</span>
+          <span className="faint">{connection.lists[name].count === 1 ? word : `${word}s`}</span>
         </a>
       ))}
     </nav>
@@ -135,13 +135,13 @@ function Eras() {
   return (
     <section aria-label="Capabilities">
       <h3>Capabilities</h3>
-      <table className="table">
+      <table className="table eras">
         <thead>
           <tr>
             <th scope="col">capability</th>
             {connections.map((one) => (
               <th key={one.era} scope="col">
-                {one.revision ?? one.era} <StateOf connection={one} />
+                {revisionOf(one)} <StateOf connection={one} />
               </th>
             ))}
           </tr>
@@ -152,10 +152,11 @@ function Eras() {
             return (
               <tr key={name} data-differs={both && new Set(values).size > 1}>
                 <th scope="row" className="mono">
-                  {brief(name, 120)}
+                  {/* Broken between its parts. */}
+                  {brief(name, 120).split(/(?<=[./])/).map((part, at) => <Fragment key={at}>{part}<wbr /></Fragment>)}
                 </th>
                 {values.map((value, at) => (
-                  <td key={at}>{value === null ? <span className="absent">{connections[at]?.capabilities ? "–" : ""}</span> : brief(value, 120)}</td>
+                  <td key={at}>{value === null ? <span className="faint">{connections[at]?.capabilities ? "–" : ""}</span> : brief(value, 120)}</td>
                 ))}
               </tr>
             );
@@ -184,11 +185,10 @@ export function StateOf({ connection }: { connection: Connection }): ReactNode {
 
 function Instructions({ connection }: { connection: Connection }) {
   if (connection.instructions === null) return null;
-  const size = connection.instructionsBytes;
   return (
     <section aria-label="Instructions">
       <h3>
-        Instructions <span className="count">{sizeOf(size)}</span>
+        Instructions <span className="count">{sizeOf(connection.instructionsBytes)}</span>
       </h3>
       <LongText text={connection.instructions} label="Instructions" />
     </section>
@@ -205,7 +205,7 @@ function Roots() {
   const { busy, problem, run } = useAction();
   const put = (): Promise<unknown> => command("roots", { roots: objectsIn(entered, "roots") as typeof roots });
   return (
-    <section aria-label="Roots">
+    <section className="roots" aria-label="Roots">
       <h3>Roots</h3>
       <p className="note">The folders that the server gets when it asks, such as file:///home/me/project. None at first.</p>
       <Form key={JSON.stringify(roots)} schema={ROOTS} value={{ roots }} onChange={setEntered} disabled={busy} />

@@ -19,8 +19,8 @@ export function Tasks() {
   const declared = objectIn(capabilities, "tasks");
   const canList = objectIn(declared, "list") !== null;
   const begun = calls.filter((call) => call.era === era && call.task !== null).map((call) => ({ taskId: call.task, about: call.about }));
-  const names = new Set(begun.map((task) => task.taskId));
-  const items = [...begun, ...listed.filter((task) => !names.has(textIn(task, "taskId")))];
+  // Each task once, as the call that began it: others may wait for the same one.
+  const items: JsonObject[] = [...new Map([...listed, ...begun.toReversed()].map((task) => [task.taskId, task])).values()];
   const refresh = (): void => {
     if (canList) run(async () => setListed((await command("task", { era, action: "list" })).tasks));
   };
@@ -58,7 +58,10 @@ function Task({ era, id }: { era: Era; id: string }) {
     (action: "get" | "cancel"): void => run(async () => setState((await command("task", { era, action, task: id })).tasks[0] ?? null)),
     [era, id, run],
   );
-  useEffect(() => ask("get"), [ask]);
+  const ended = calls.filter((call) => call.state !== "running").length;
+  const told = useKnown((known) => known.wire.findLast((row) => row.method?.startsWith("notifications/tasks") && row.text.includes(id))?.id);
+  // Again with each news of the task.
+  useEffect(() => ask("get"), [ask, ended, told]);
   const status = textIn(state, "status");
   const tone = status === "failed" ? "bad" : status === "completed" ? "good" : "plain";
   const wait = async (): Promise<void> => setResult((await command("taskResult", { era, task: id })).call);
@@ -73,8 +76,8 @@ function Task({ era, id }: { era: Era; id: string }) {
         <Button icon={Ban} disabled={busy || OVER.includes(status ?? "")} onClick={() => ask("cancel")} text="Cancel it" />
       </div>
       {problem && <ProblemBox problem={problem} />}
-      <Calls calls={calls} />
       {state && <JsonView value={state} label="State of the task" />}
+      <Calls calls={calls} />
     </>
   );
 }

@@ -1,12 +1,11 @@
 // Buttons, badges and messages.
 import { Check, Copy as CopyIcon, RefreshCw, type LucideIcon } from "lucide-react";
-import { useEffect, useState, type ComponentProps, type ReactNode } from "react";
+import { useState, type ComponentProps, type ReactNode } from "react";
 import { command } from "../program";
 import type { Connection, JsonObject, Problem } from "../generated/protocol";
 import type { Action } from "../store";
 import { brief, printable, textIn } from "../words";
 
-const SKELETON_AFTER_MS = 150;
 const SCROLLS_FROM = 300;
 const PROSE_MOST = 10_000;
 const COPIED_MS = 1500;
@@ -106,18 +105,11 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
 }
 
 /** Grey rows, shown only if the wait can be felt. */
-export function Skeleton() {
-  const [shown, setShown] = useState(false);
-  useEffect(() => {
-    const timer = setTimeout(() => setShown(true), SKELETON_AFTER_MS);
-    return () => clearTimeout(timer);
-  }, []);
-  return (
-    <div className="skeleton" role="status" aria-label="Loading" data-shown={shown}>
-      <i /> <i /> <i /> <i />
-    </div>
-  );
-}
+export const Skeleton = () => (
+  <div className="skeleton" role="status" aria-label="Loading">
+    <i /> <i /> <i /> <i />
+  </div>
+);
 
 /** A long text of the server scrolls in its own box, which the keyboard must reach. */
 export function Prose({ text, className = "description", id }: { text: string; className?: string; id?: string }) {
@@ -128,13 +120,11 @@ export function Prose({ text, className = "description", id }: { text: string; c
   );
 }
 
-const Fact = ({ name, value }: { name: string; value: ReactNode }) => <div><dt>{name}</dt><dd>{value}</dd></div>;
-
 /** Terms with their values; those without a value are left out. */
 export function Facts({ rows, className = "" }: { rows: [string, ReactNode][]; className?: string }) {
   return (
     <dl className={`facts ${className}`}>
-      {rows.map(([name, value], at) => value !== null && value !== "" && value !== false && <Fact key={at} name={name} value={value} />)}
+      {rows.map(([name, value], at) => value !== null && value !== "" && value !== false && <div key={at}><dt>{name}</dt><dd>{value}</dd></div>)}
     </dl>
   );
 }

@@ -47,8 +47,9 @@ export function Split({ page, lists, names, verb, row, unlisted, none, children 
   const [first] = found;
   const chosen = item === null ? null : (known.find((one) => nameOf(one) === item) ?? unlisted?.(item) ?? null);
   const waits = useInstead(page, lists.map(([, list]) => list));
+  const isEmpty = item === null && lists.every(([, { state, items }]) => state === "absent" || items?.length === 0);
   return (
-    <div className="split" data-chosen={item !== null}>
+    <div className="split" data-chosen={item !== null} data-empty={isEmpty}>
       <div className="split-list">
         <div className="bar">
           <SearchField

@@ -1,11 +1,11 @@
-import { ChevronDown, ChevronsUpDown, CircleHelp, Command, Moon, Sun } from "lucide-react";
+import { ChevronDown, ChevronsUpDown, CircleHelp, Moon, Search, Sun } from "lucide-react";
 import { MOD } from "../keys";
 import { IconButton, Menu } from "../parts";
 import { StateOf } from "../pages/server";
-import { go, usePlace } from "../place";
+import { linkTo, usePlace } from "../place";
 import { command } from "../program";
 import type { Connection } from "../generated/protocol";
-import { chooseEra, useConnection, useKnown } from "../store";
+import { chooseEra, revisionOf, useConnection, useKnown } from "../store";
 import { brief, many, textIn } from "../words";
 import { open } from "./overlays";
 import { toggleTheme, useTheme } from "./theme";
@@ -26,12 +26,8 @@ export function Header() {
       {target && <span className="transport wide-only">{target.transport}</span>}
       {connection && <EraMenu current={connection} />}
       <span className="grow" />
-      {asking && (
-        <button type="button" className="button main" onClick={() => go(pageOf(asking.method), asking.about)}>
-          {many(rounds.length, "question")}
-        </button>
-      )}
-      <IconButton icon={Command} label={`Find anything (${MOD}K)`} onClick={() => open("palette")} />
+      {asking && <a className="button main" href={linkTo(pageOf(asking.method), asking.about)} children={many(rounds.length, "question")} />}
+      <IconButton icon={Search} label={`Find anything (${MOD}K)`} onClick={() => open("palette")} />
       <IconButton icon={theme === "dark" ? Sun : Moon} label={theme === "dark" ? "Light colors" : "Dark colors"} onClick={toggleTheme} />
       <span className="wide-only">
         <IconButton icon={CircleHelp} label="Keys (?)" onClick={() => open("help")} />
@@ -67,7 +63,7 @@ function EraMenu({ current }: { current: Connection }) {
     key: one.era,
     label: (
       <>
-        <span className="mono">{one.revision ?? (one.era === "modern" ? "2026-07-28" : "2025-11-25 or older")}</span>
+        <span className="mono">{revisionOf(one)}</span>
         <span className="grow" />
         <StateOf connection={one} />
       </>

@@ -1,13 +1,13 @@
 // Overlays: the palette, which finds anything, and the list of keys.
-import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { cell } from "../cell";
 import { MOD, useKey } from "../keys";
 import { Facts, List } from "../parts";
-import { go } from "../place";
-import type { Era } from "../generated/protocol";
+import { go, type Page } from "../place";
+import type { Era, ListName } from "../generated/protocol";
 import { command } from "../program";
 import { useConnection, useEra, useList } from "../store";
-import { brief, textIn } from "../words";
+import { brief, objectIn, textIn } from "../words";
 import { ENTRIES } from "./rail";
 import { toggleTheme } from "./theme";
 
@@ -60,28 +60,34 @@ interface Found {
   run: () => void;
 }
 
+/** The lists that are searched, each with the page and the member that names an item. */
+const LISTS: [kind: string, list: ListName, page: Page, member: string][] = [
+  ["tool", "tools", "tools", "name"],
+  ["prompt", "prompts", "prompts", "name"],
+  ["skill", "skills", "skills", "uri"],
+  ["resource", "resources", "resources", "uri"],
+  ["template", "resourceTemplates", "resources", "uriTemplate"],
+];
+
 function useFindable(): Found[] {
-  const tools = useList("tools").items;
-  const prompts = useList("prompts").items;
-  const resources = useList("resources").items;
   const era = useEra();
   const openings = useConnection()?.openings ?? 0;
-  return useMemo(() => {
-    const named = (kind: string, page: "tools" | "prompts" | "resources", member: string, items: typeof tools): Found[] =>
-      (items ?? []).map((item) => {
-        const key = textIn(item, member) ?? "";
-        const text = page === "resources" ? `${textIn(item, "name") ?? ""} ${key}` : key;
-        return { key: `${kind} ${key}`, kind, text, run: () => go(page, key) };
-      });
-    return [
-      ...ENTRIES.map(({ page, title }) => ({ key: `page ${page}`, kind: "page", text: title, run: () => go(page) })),
-      ...named("tool", "tools", "name", tools),
-      ...named("prompt", "prompts", "name", prompts),
-      ...named("resource", "resources", "uri", resources),
-      { key: "theme", kind: "do", text: "Switch between light and dark", run: toggleTheme },
-      { key: "reconnect", kind: "do", text: openings > 0 ? "Reconnect" : "Connect", run: () => reconnect(era) },
-    ];
-  }, [tools, prompts, resources, era, openings]);
+  const listed = LISTS.flatMap(([kind, list, page, member]) => {
+    // This table is fixed, too.
+    // eslint-disable-next-line react-hooks/rules-of-hooks
+    const { items } = useList(list);
+    return (items ?? []).map((item): Found => {
+      const key = textIn(item, member) ?? "";
+      const name = textIn(item, "name") ?? textIn(objectIn(item, "frontmatter"), "name") ?? key;
+      return { key: `${kind} ${key}`, kind, text: name === key ? key : `${name} ${key}`, run: () => go(page, key) };
+    });
+  });
+  return [
+    ...ENTRIES.map(({ page, title }) => ({ key: `page ${page}`, kind: "page", text: title, run: () => go(page) })),
+    ...listed,
+    { key: "theme", kind: "do", text: "Switch between light and dark", run: toggleTheme },
+    { key: "reconnect", kind: "do", text: openings > 0 ? "Reconnect" : "Connect", run: () => reconnect(era) },
+  ];
 }
 
 function Palette() {
@@ -107,7 +113,7 @@ function Palette() {
       <input
         autoFocus
         value={wanted}
-        placeholder="a page, tool, prompt or resource"
+        placeholder="a page, tool, prompt, resource or skill"
         aria-label="Find"
         onChange={({ target }) => {
           setWanted(target.value);
@@ -141,5 +147,6 @@ const KEYS: [string, string][] = [
   [`${MOD}K`, "find anything"],
   [`${MOD}J`, "wire: closed, low, high"],
   ["Esc", "close the innermost thing"],
+  ["Esc  Esc", "leave an app"],
   ["?", "these keys"],
 ];

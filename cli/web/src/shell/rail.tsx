@@ -26,7 +26,7 @@ export const ENTRIES: Entry[] = [
 export function Rail() {
   const { page } = usePlace();
   const lists = useConnection()?.lists;
-  const tasks = useKnown((state) => state.calls.filter((call) => call.task !== null).length);
+  const tasks = useKnown((state) => new Set(state.calls.flatMap((call) => (call.era === state.era && call.task !== null ? [call.task] : []))).size);
   const canLogIn = useKnown((state) => state.target?.transport !== "stdio");
   const lint = useLint();
   const counts: Partial<Record<Page, number>> = {

@@ -50,7 +50,7 @@ export function Detail({ row, onChoose, onClose }: Props) {
         {edits && request && row.era && <Again era={row.era} request={request} />}
         {row.http && (
           <>
-            <p className="mono url">{brief(row.text, 2000)}</p>
+            <p className="mono">{brief(row.text, 2000)}</p>
             {row.http.error !== null && <p className="field-errors">{brief(row.http.error, 1000)}</p>}
             <Headers title="Request" headers={row.http.requestHeaders} />
             <Headers title="Response" headers={row.http.responseHeaders} />

@@ -34,13 +34,11 @@ export function Wire() {
   const open = chosen === null ? null : (all.find((row) => row.id === chosen) ?? null);
   const cycle = (): void => setHeight(HEIGHTS[(HEIGHTS.indexOf(height) + 1) % HEIGHTS.length] ?? "third");
   useKey("mod+j", () => cycle());
-  const exported = (form: "jsonl" | "har", label: string) => {
-    const fetched = async (): Promise<void> => {
-      const { text, name } = await command("export", { form });
-      save(name, [text], "application/octet-stream");
-    };
-    return { key: form, label, choose: () => run(fetched) };
-  };
+  const exported = (form: "jsonl" | "har", label: string) => ({
+    key: form,
+    label,
+    choose: () => run(() => command("export", { form }).then(({ name, text }) => save(name, [text], "application/octet-stream"))),
+  });
   return (
     <section className="wire" data-height={height} data-open={open !== null} aria-label="Wire">
       <header className="bar wire-bar">
@@ -133,7 +131,7 @@ function Name({ row }: { row: WireRow }) {
       </span>
       <span className={`method ${row.kind}`} data-bad={isBad}>
         {row.kind === "result" || row.kind === "error" ? `${row.kind} ` : ""}
-        <b>{brief(row.method ?? "", 80)}</b>
+        <b className="ellipsis">{brief(row.method ?? "", 80)}</b>
         {row.http && <span>{row.http.status ?? "…"}</span>}
         {row.about !== null && !row.http && <span className="about ellipsis">{brief(row.about, 120)}</span>}
         {row.rpcId !== null && <span className="rpc-id">#{brief(String(row.rpcId), 40)}</span>}

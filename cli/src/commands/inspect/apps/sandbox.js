@@ -50,6 +50,8 @@ addEventListener("message", ({ source, origin, data }) => {
   if (source === null) return;
   // The origin of the app is opaque, and its frame shows nothing else.
   if (source === parent && origin === page) frame.contentWindow?.postMessage(JSON.parse(data), "*");
+  // The app could send this too, and would give away the focus.
+  else if (source === frame.contentWindow && data === "leave") tell("leave", "");
   else if (source === frame.contentWindow) receive(data);
 });
 

@@ -11,6 +11,11 @@ use hyper::body::Incoming;
 const HTML: &str = "text/html; charset=utf-8";
 /// Stands between the page and an app.
 const SCRIPT: &str = include_str!("sandbox.js");
+/// Before the scripts of an app, so that it cannot keep the keyboard: Escape twice leaves it.
+const WAY_OUT: &str = "<script>{let last=-1e9;addEventListener(\"keydown\",({key,timeStamp})=>{\
+    if(key!==\"Escape\")return;\
+    if(timeStamp-last<1000)parent.postMessage(\"leave\",\"*\");\
+    last=timeStamp},true)}</script>";
 /// Asks the browser for a process of its own, which an app in a loop cannot hold up.
 const CLUSTER: (HeaderName, HeaderValue) =
     (HeaderName::from_static("origin-agent-cluster"), HeaderValue::from_static("?1"));
@@ -41,7 +46,7 @@ impl Apps {
         match file {
             "" => Ok((whole(HTML, around(&app).into()), around_policy(&app))),
             "sandbox.js" => Ok((whole("text/javascript; charset=utf-8", SCRIPT.into()), around_policy(&app))),
-            "app" => Ok((whole(HTML, app.html), app.policy.header)),
+            "app" => Ok((whole(HTML, with_way_out(&app.html).into()), app.policy.header)),
             _ => Err(missing()),
         }
     }
@@ -55,6 +60,14 @@ fn around(App { page, policy, .. }: &App) -> String {
          <script src=\"sandbox.js\" data-page=\"{page}\" data-sandbox=\"{SANDBOX}\" data-allow=\"{allow}\"></script>\n\
          </html>\n"
     )
+}
+
+/// The document of an app with `WAY_OUT` behind its doctype, if it begins with one.
+fn with_way_out(html: &[u8]) -> Vec<u8> {
+    let blank = html.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let is_doctype = html[blank..].get(..9).is_some_and(|start| start.eq_ignore_ascii_case(b"<!doctype"));
+    let end = html.iter().position(|byte| *byte == b'>').filter(|_| is_doctype).map_or(0, |end| end + 1);
+    [&html[..end], WAY_OUT.as_bytes(), &html[end..]].concat()
 }
 
 /// The app cannot leave for another site with what it knows: its frame shows this origin only.
