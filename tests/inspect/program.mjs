@@ -37,11 +37,12 @@ function severalOf(folder, fixture) {
   return ["--config", config];
 }
 
-/** A running `trunkline inspect` of a server, and the URL of its page. */
+/** A running `trunkline inspect` of a server or of whatever the words name, and the URL of its page. */
 export async function inspect(program, server, fixture) {
   const login = LOGINS.includes(server) ? await startLoginServer({ refuses: server === "login" }) : null;
   const folder = mkdtempSync(join(tmpdir(), "inspect-"));
-  const words = login ? ["--store", folder, login.url] : server === "several" ? severalOf(folder, fixture) : ["--", ...commandOf(server, fixture)];
+  const remote = Array.isArray(server) ? server : login ? [login.url] : null;
+  const words = remote ? ["--store", folder, ...remote] : server === "several" ? severalOf(folder, fixture) : ["--", ...commandOf(server, fixture)];
   const child = spawn(program, ["inspect", "--no-open", ...words], { stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
   child.stderr.on("data", (text) => (said += text));

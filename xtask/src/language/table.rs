@@ -26,6 +26,7 @@ const INSPECTED: &[Reads] = &[
     Path("cli/src/"),
     Path("cli/web/"),
     Path("tests/inspect/"),
+    Path("tests/peers/node/keycloak.mjs"),
     Path("xtask/src/test/inspect_page.rs"),
 ];
 
@@ -189,6 +190,7 @@ pub(super) static RUST: Entry = Entry {
         ),
         Step::new(Turn::Beside, "inspect states", INSPECTED, inspect_page::browse),
         Step::new(Turn::Beside, "inspect states at all widths", INSPECTED, inspect_page::browse_all).long(),
+        Step::new(Turn::Beside, "inspect at keycloak", INSPECTED, inspect_page::at_keycloak).long(),
     ],
     bench: builds::our_rust,
     program: |workspace, name, _| vec![workspace.built(name)],

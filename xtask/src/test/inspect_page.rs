@@ -2,6 +2,7 @@
 //! (tests/inspect).
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -93,22 +94,28 @@ fn lines(workspace: &Workspace) -> Result<()> {
 
 /// A few states in a browser.
 pub(crate) fn browse(workspace: &Workspace, _: &Selection) -> Result<Count> {
-    browsed(workspace, &[])
+    browsed(workspace, "run.mjs", &[])
 }
 
 /// Every state, in light and dark, at three widths.
 pub(crate) fn browse_all(workspace: &Workspace, _: &Selection) -> Result<Count> {
-    browsed(workspace, &["--long"])
+    browsed(workspace, "run.mjs", &["--long".as_ref()])
 }
 
-fn browsed(workspace: &Workspace, options: &[&str]) -> Result<Count> {
+/// A login at Keycloak.
+pub(crate) fn at_keycloak(workspace: &Workspace, _: &Selection) -> Result<Count> {
+    let home = system::keycloak(workspace)?;
+    browsed(workspace, "keycloak.mjs", &["--keycloak".as_ref(), home.as_os_str()])
+}
+
+fn browsed(workspace: &Workspace, program: &str, options: &[&OsStr]) -> Result<Count> {
     if !cfg!(target_os = "linux") {
         return Ok(Count { note: "in a browser on Linux only".to_owned(), ..Count::default() });
     }
     let browser = system::chromium()?;
     node::install(workspace, BROWSING)?;
     let mut node = workspace.command("node");
-    node.arg(workspace.path(BROWSING).join("run.mjs")).args(options);
+    node.arg(workspace.path(BROWSING).join(program)).args(options);
     node.arg("--browser").arg(browser).arg("--pictures").arg(workspace.target.join("inspect/pictures"));
     node.arg(workspace.built("trunkline")).arg(workspace.built("fixture-server"));
     Ok(of_lines(&run(node, TIMEOUT)?))
