@@ -16,6 +16,7 @@ const WAY_OUT: &str = "<script>{let last=-1e9;addEventListener(\"keydown\",({key
     if(key!==\"Escape\")return;\
     if(timeStamp-last<1000)parent.postMessage(\"leave\",\"*\");\
     last=timeStamp},true)}</script>";
+const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 /// Asks the browser for a process of its own, which an app in a loop cannot hold up.
 const CLUSTER: (HeaderName, HeaderValue) =
     (HeaderName::from_static("origin-agent-cluster"), HeaderValue::from_static("?1"));
@@ -64,7 +65,8 @@ fn around(App { page, policy, .. }: &App) -> String {
 
 /// The document of an app with `WAY_OUT` behind its doctype, if it begins with one.
 fn with_way_out(html: &[u8]) -> Vec<u8> {
-    let blank = html.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let is_blank = |byte: &&u8| byte.is_ascii_whitespace() || BYTE_ORDER_MARK.contains(*byte);
+    let blank = html.iter().take_while(is_blank).count();
     let is_doctype = html[blank..].get(..9).is_some_and(|start| start.eq_ignore_ascii_case(b"<!doctype"));
     let end = html.iter().position(|byte| *byte == b'>').filter(|_| is_doctype).map_or(0, |end| end + 1);
     [&html[..end], WAY_OUT.as_bytes(), &html[end..]].concat()
@@ -76,4 +78,23 @@ fn around_policy(App { page, .. }: &App) -> String {
         "default-src 'none'; script-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; \
          frame-ancestors {page}"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_out_is_behind_the_doctype() {
+        for (before, after) in [
+            ("<!doctype html>", "<p>"),
+            ("\u{feff}\n<!DOCTYPE html PUBLIC \"-//W3C//DTD HTML 4.01//EN\">", "<script>a > b</script>"),
+            ("", "<p><!doctype html>"),
+            ("", "<"),
+            ("", ""),
+        ] {
+            let html = String::from_utf8(with_way_out(format!("{before}{after}").as_bytes())).unwrap();
+            assert_eq!(html, format!("{before}{WAY_OUT}{after}"));
+        }
+    }
 }
