@@ -41,7 +41,8 @@ const TOOLS = {
     JSON.parse(readFileSync(new URL("schemas.json", import.meta.url), "utf8")).map(({ name, schema }) => ({ name, inputSchema: schema })),
 };
 
-const capabilities = kind === "bare" ? {} : kind === "hostile" ? { tools: {}, resources: {}, prompts: {}, logging: {} } : { tools: {} };
+const ALL = { tools: {}, resources: {}, prompts: {}, logging: {} };
+const capabilities = kind === "bare" ? {} : ["hostile", "late"].includes(kind) ? ALL : { tools: {} };
 let calls = 0;
 
 const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
@@ -83,6 +84,9 @@ const MODERN = {
     cached({ supportedVersions: ["2026-07-28"], capabilities, _meta: { "io.modelcontextprotocol/serverInfo": { name: "odd new", version: "1.0.0" } } }),
   "tools/list": () => cached(ANSWERS["tools/list"]()),
   "tools/call": (params) => whole(called(params)),
+  "resources/list": () => cached({ resources: [] }),
+  "resources/templates/list": () => cached({ resourceTemplates: [] }),
+  "prompts/list": () => cached({ prompts: [] }),
 };
 
 createInterface({ input: process.stdin }).on("line", (line) => {
@@ -90,7 +94,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   if (id === undefined || method === undefined || kind === "silent") return;
   const isModern = kind === "new" || (kind === "late" && params?._meta?.["io.modelcontextprotocol/protocolVersion"] !== undefined);
   const answer = isModern ? MODERN[method] : ANSWERS[method];
-  if (kind === "late" && isModern) setTimeout(() => send({ id, result: answer(params) }), LATE_MS);
+  if (kind === "late" && method === "server/discover") setTimeout(() => send({ id, result: answer(params) }), LATE_MS);
   else if (answer) send({ id, result: answer(params ?? {}) });
   else send({ id, error: { code: -32601, message: "Method not found" } });
 });

@@ -226,6 +226,16 @@ export const STATES = [
       await page.locator(".call .part", { hasText: "kept" }).waitFor();
     },
   },
+  {
+    // Nothing moves when it opens.
+    name: "later revision",
+    server: "late",
+    act: async (page) => {
+      await page.locator(".era-trigger", { hasText: "2025-11-25" }).waitFor();
+      await page.waitForSelector(".offers");
+      await shows(page, "Cache hints");
+    },
+  },
   { name: "loading", server: "silent", act: (page) => page.waitForSelector(".skeleton") },
   { name: "not started", server: "missing", act: (page) => page.waitForSelector(".stage > .problem") },
   { name: "nothing offered", server: "bare", act: (page) => page.waitForSelector(".empty") },

@@ -25,7 +25,7 @@ export function Server() {
       {connection.revision !== null && <Next connection={connection} />}
       <div className="columns">
         <Identity connection={connection} target={target} />
-        <Eras />
+        <Eras connection={connection} />
       </div>
       <Instructions connection={connection} />
       <Roots />
@@ -76,10 +76,6 @@ function Identity({ connection, target }: { connection: Connection; target: Targ
   const { busy, problem, run } = useAction();
   const [ms, setMs] = useState<number | null>(null);
   const info = connection.serverInfo;
-  const hints = OFFERS.flatMap(([name, word]) => {
-    const { ttlMs, cacheScope } = connection.lists[name];
-    return ttlMs === null ? [] : `${word}s ${msOf(ttlMs)}${cacheScope === null ? "" : `, ${brief(cacheScope)}`}`;
-  });
   return (
     <section aria-label="Connection">
       <h3>Connection</h3>
@@ -90,7 +86,6 @@ function Identity({ connection, target }: { connection: Connection; target: Targ
           ["transport", target.transport + (connection.pid === null ? "" : `, process ${connection.pid}`)],
           ["opened", opened(connection)],
           ["website", mono(textIn(info, "websiteUrl"))],
-          ["cache", hints.join("; ")],
           ["this page", <>{mono(target.command)} <Copy text={target.command} label="Copy the command" /></>],
         ]}
       />
@@ -127,11 +122,15 @@ function flat(value: Json | undefined, path: string, out: Map<string, string>): 
 }
 
 /** Both eras in one table, with what differs marked. */
-function Eras() {
+function Eras({ connection }: { connection: Connection }) {
   const connections = useKnown((state) => state.connections);
   const known = connections.map((one) => flat(one.capabilities ?? undefined, "", new Map()));
   const names = [...new Set(known.flatMap((one) => [...one.keys()]))].sort();
   const both = connections.every((one) => one.capabilities !== null);
+  const hints = OFFERS.flatMap(([name, word]) => {
+    const { ttlMs, cacheScope } = connection.lists[name];
+    return ttlMs === null ? [] : `${word}s ${msOf(ttlMs)}${cacheScope === null ? "" : `, ${brief(cacheScope)}`}`;
+  });
   return (
     <section aria-label="Capabilities">
       <h3>Capabilities</h3>
@@ -165,6 +164,7 @@ function Eras() {
       </table>
       {names.length === 0 && <p className="note">None are known yet.</p>}
       {both && <p className="note">Marked: what the eras say differently.</p>}
+      {hints.length > 0 && <p className="note">Cache hints: {hints.join("; ")}.</p>}
     </section>
   );
 }

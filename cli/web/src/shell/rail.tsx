@@ -27,7 +27,7 @@ export function Rail() {
   const { page } = usePlace();
   const lists = useConnection()?.lists;
   const tasks = useKnown((state) => new Set(state.calls.flatMap((call) => (call.era === state.era && call.task !== null ? [call.task] : []))).size);
-  const canLogIn = useKnown((state) => state.target?.transport !== "stdio");
+  const canLogIn = useKnown((state) => state.target !== null && state.target.transport !== "stdio");
   const lint = useLint();
   const counts: Partial<Record<Page, number>> = {
     tools: lists?.tools.count ?? 0,
