@@ -9,8 +9,9 @@ const SYSTEM_AT = 9;
 const SYSTEM_UNKNOWN = 255;
 
 /**
- * Compresses each built file, as the program embeds and sends it. Every browser reads gzip: a second
- * copy in brotli would save 51 KB of a transfer within this machine, and take 308 KB of the program.
+ * Compresses each built file, as the program embeds and sends it. Every browser reads gzip: a
+ * second copy in brotli would save 51 KB of a transfer within this machine, and take 308 KB of the
+ * program.
  */
 function compressed() {
   let folder;

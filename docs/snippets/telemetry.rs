@@ -33,7 +33,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     client.call_tool("greet", json!({"name": "Ada"})).await?;
     client.close().await;
 
-    // That of the server may end after the call.
+    // The span of the server may end after the call.
     while spans.get_finished_spans()?.len() < 4 {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }

@@ -1,5 +1,5 @@
-// A person without a mouse: finds a tool, calls it, answers a round, reads the wire; uses an app and
-// leaves it; finds a skill and reads it.
+// A person without a mouse: finds a tool, calls it, answers a round, reads the wire; uses an app
+// and leaves it; finds a skill and reads it.
 import { go } from "./page.mjs";
 
 const focused = (page) =>

@@ -37,7 +37,7 @@ function severalOf(folder, fixture) {
   return ["--config", config];
 }
 
-/** A running `trunkline inspect` of a server or of whatever the words name, and the URL of its page. */
+/** A running `trunkline inspect` of a server or of what the words name, and its page's URL. */
 export async function inspect(program, server, fixture) {
   const login = LOGINS.includes(server) ? await startLoginServer({ refuses: server === "login" }) : null;
   const folder = mkdtempSync(join(tmpdir(), "inspect-"));

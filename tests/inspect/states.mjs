@@ -214,7 +214,7 @@ export const STATES = [
     },
   },
   {
-    // What is entered stays, although a newer revision opens.
+    // The form keeps its values, although a newer revision opens.
     name: "late revision",
     server: "late",
     act: async (page) => {

@@ -307,7 +307,7 @@ fn r8_clients_that_vanish_leave_few_processes_and_little_memory() {
     until(|| children_of(there.process.id()) <= max);
     let grown = resident_bytes(there.process.id()).saturating_sub(before);
     assert!(grown < 5_000_000, "{grown} bytes");
-    // Those that were evicted for others may still be exiting.
+    // Processes that were evicted for others may still be exiting.
     assert!(most <= 3 * max, "{most} of {max}");
 }
 

@@ -1,7 +1,7 @@
-//! Whether a server behind this one can be used.
+//! The state of a connection to a server, for health probes.
 
-/// The state of a client's connection. Of several connections to one server, the greatest is that
-/// of the server.
+/// The state of a client's connection. The state of a server with several connections is the
+/// greatest of theirs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ConnectionState {
     /// Closed; no request opens it again.
@@ -17,7 +17,7 @@ pub enum ConnectionState {
 }
 
 impl ConnectionState {
-    /// Its name in health probes.
+    /// The name in health probes.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Closed => "closed",

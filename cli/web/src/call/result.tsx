@@ -49,7 +49,7 @@ function Views({ value }: { value: Json }) {
   return <Segments label="Views of the result" segments={segments} />;
 }
 
-/** The parts of a result that can be read, each with who says it; `null` if it is of another kind. */
+/** The readable parts of a result, each with who says it; `null` if it is of another kind. */
 function partsOf(result: JsonObject): { by: string | null; part: JsonObject }[] | null {
   if (Array.isArray(result.content)) return objectsIn(result, "content").map((part) => ({ by: null, part }));
   if (Array.isArray(result.contents)) return objectsIn(result, "contents").map((resource) => ({ by: null, part: { type: "resource", resource } }));

@@ -18,8 +18,8 @@ use crate::{
 use std::sync::Arc;
 
 impl Client {
-    /// Whether calls of a tool may or must run as tasks, on a server where the client requests them
-    /// (2025-11-25).
+    /// Returns whether calls of a tool may or must run as tasks, on a server where the client
+    /// requests them (2025-11-25).
     #[doc(hidden)]
     pub async fn requested_task_support(&self, tool: &str) -> TaskSupport {
         match self.task_form() {

@@ -38,7 +38,7 @@ pub(super) enum TaskInput {
 pub(super) struct Answering {
     /// Keys that were passed to a handler, which must not happen twice (TKX-14).
     begun: HashSet<String>,
-    /// Those that became known together are answered together.
+    /// Requests that became known together are answered together.
     running: Vec<BoxedTask<Result<TaskAnswers, ClientError>>>,
     /// Answers that have not been sent yet.
     pub(super) ready: BTreeMap<String, RawJson>,

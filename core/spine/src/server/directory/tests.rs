@@ -169,24 +169,59 @@ async fn res_12_links_and_pipes_lead_nowhere() {
     assert_eq!(read(&peer, "docs://same").await["result"]["contents"][0]["text"], "in");
 }
 
+/// Reads two files until their content was read for a while, on a thread of its own. Returns their
+/// texts, and null for what was not found.
+#[cfg(target_os = "linux")]
+fn read_for_a_while(folder: super::Folder) -> std::sync::mpsc::Receiver<Value> {
+    use super::Outcome;
+    use std::{
+        sync::mpsc,
+        thread,
+        time::{Duration, Instant},
+    };
+    let (answers, answer) = mpsc::channel();
+    thread::spawn(move || {
+        let path = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
+        let begin = Instant::now();
+        let mut is_read = false;
+        // Longer if other processes leave no time to read anything.
+        while begin.elapsed() < Duration::from_millis(if is_read { 400 } else { 10_000 }) {
+            for asked in ["rd/a", "file"] {
+                let read = match folder.read("x:", &path(asked)) {
+                    Outcome::Content(contents) => {
+                        is_read = true;
+                        contents.parse::<Value>().unwrap()["text"].take()
+                    }
+                    Outcome::NotFound => Value::Null,
+                    _ => "an error".into(),
+                };
+                answers.send(read).unwrap();
+            }
+            for file in folder.files_after(&[], 10) {
+                assert_ne!(file.encoded_path(), "rd/hidden");
+            }
+        }
+    });
+    answer
+}
+
 /// Another process replaces a folder with a link that leads out, and a file with a pipe, during
 /// reads.
 #[cfg(target_os = "linux")]
 #[test]
 fn res_12_what_is_exchanged_between_check_and_opening_is_not_read() {
-    use super::Outcome;
     use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
     use std::{
         os::unix::fs::symlink,
         sync::{Arc, atomic::AtomicBool, mpsc},
         thread,
-        time::{Duration, Instant},
+        time::Duration,
     };
     let files =
         TestFolder::new(&[("out/a", b"secret"), ("out/hidden", b""), ("root/rd/a", b"in"), ("root/file", b"in")]);
     symlink(files.at("out"), files.at("link")).unwrap();
     mknodat(CWD, files.at("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-    let folder = Arc::new(super::Folder::open(&files.at("root"), false, 10).unwrap());
+    let folder = super::Folder::open(&files.at("root"), false, 10).unwrap();
     let over = Arc::<AtomicBool>::default();
     let exchange = |one: PathBuf, other: PathBuf| {
         let over = Arc::clone(&over);
@@ -198,30 +233,7 @@ fn res_12_what_is_exchanged_between_check_and_opening_is_not_read() {
     };
     let exchanging =
         [exchange(files.at("root/rd"), files.at("link")), exchange(files.at("root/file"), files.at("pipe"))];
-    let (answers, answer) = mpsc::channel();
-    let reader = Arc::clone(&folder);
-    thread::spawn(move || {
-        let path = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
-        let begin = Instant::now();
-        let mut is_read = false;
-        // Longer if other processes leave no time to read anything.
-        while begin.elapsed() < Duration::from_millis(if is_read { 400 } else { 10_000 }) {
-            for asked in ["rd/a", "file"] {
-                let read = match reader.read("x:", &path(asked)) {
-                    Outcome::Content(contents) => {
-                        is_read = true;
-                        contents.parse::<Value>().unwrap()["text"].take()
-                    }
-                    Outcome::NotFound => Value::Null,
-                    _ => "an error".into(),
-                };
-                answers.send(read).unwrap();
-            }
-            for file in reader.files_after(&[], 10) {
-                assert_ne!(file.encoded_path(), "rd/hidden");
-            }
-        }
-    });
+    let answer = read_for_a_while(folder);
     let mut in_folder = 0;
     loop {
         match answer.recv_timeout(Duration::from_secs(20)) {

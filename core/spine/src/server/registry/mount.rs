@@ -59,7 +59,7 @@ pub trait RemoteServer: Handler {
     /// The input schema of a tool that mirrors parameters in HTTP headers; `None` if it mirrors
     /// none, as far as known. With `lists`, the tools are listed first if they never were.
     fn mirrored_of(&self, tool: &str, lists: bool) -> BoxedTask<Option<Arc<ListedSchema>>>;
-    /// Whether it can be reached, as far as known.
+    /// The state of the connection to it, as far as known.
     fn connection_state(&self) -> ConnectionState;
     /// Returns whether clients see the description of the remote server instead of this one's, and
     /// its failures instead of lists without its items.

@@ -264,7 +264,8 @@ impl HttpService {
             || shared.purpose(request.method(), request.uri(), request.headers()) != Purpose::Nowhere
     }
 
-    /// Stops accepting messages and ends streams. Calls continue, but not tasks that wait for input.
+    /// Stops accepting messages and ends streams. Calls continue, but not tasks that wait for
+    /// input.
     pub(super) fn begin_closing(&self) {
         self.shared.closing.store(true, Ordering::Release);
         self.shared.server.refuse_task_input_of(self.shared.origin);

@@ -133,8 +133,9 @@ impl PipeServer {
     }
 
     /// Closes the server. Calls may run until the deadline and are then cancelled, unless they wait
-    /// for the client, which has ended the server; their responses or errors are still written. With a zero deadline, no errors are written: the process exits,
-    /// and its exit code and last output tell the client more.
+    /// for the client, which has ended the server; their responses or errors are still written.
+    /// With a zero deadline, no errors are written: the process exits, and its exit code and last
+    /// output tell the client more.
     pub(in crate::transport) async fn close(&self, mut deadline: Deadline) {
         let is_exit = deadline.left().is_zero();
         if !is_exit {
