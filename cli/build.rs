@@ -1,4 +1,4 @@
-//! Puts the built page of `inspect` into the program.
+//! Puts the built page of `inspect` into the program, and packs the relocations of one for musl.
 
 use std::{
     env,
@@ -6,10 +6,14 @@ use std::{
     fmt::Write as _,
     fs, io,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 /// The files that `cargo xtask build` writes, each compressed. A checkout may have none.
 const PAGE: &str = "web/dist";
+/// The minor version of Rust whose musl applies packed relocations. A glibc does so since 2.36, which
+/// no program should require.
+const PACKED_SINCE: u32 = 93;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join(PAGE);
@@ -31,6 +35,18 @@ fn main() -> Result<(), Box<dyn Error>> {
         write!(table, "({name:?}, include_bytes!({copy:?})),")?;
     }
     fs::write(out.join("page.rs"), table + "]")?;
+    pack_relocations()
+}
+
+/// A program that is loaded anywhere has 30,000 relocations of 24 bytes; packed, of 0.1.
+fn pack_relocations() -> Result<(), Box<dyn Error>> {
+    if env::var("CARGO_CFG_TARGET_ENV")? == "musl" {
+        let version = Command::new(env::var("RUSTC")?).arg("--version").output()?.stdout;
+        let minor = String::from_utf8(version)?.split('.').nth(1).and_then(|minor| minor.parse().ok());
+        if minor.is_some_and(|minor: u32| minor >= PACKED_SINCE) {
+            println!("cargo:rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
+        }
+    }
     Ok(())
 }
 

@@ -158,6 +158,14 @@ pub(crate) fn luajit() -> Result<&'static str> {
     program("luajit", "-v", &["luajit"])
 }
 
+/// A C compiler and the standard library of Rust for static programs.
+pub(crate) fn musl(target: &str) -> Result<()> {
+    program("musl-gcc", "--version", &["musl-tools"])?;
+    let mut rustup = Command::new("rustup");
+    rustup.args(["--quiet", "target", "add", target]);
+    must(rustup, BUILD_TIMEOUT).map(drop)
+}
+
 /// The minor version that the Go package needs.
 const MIN_GO: u32 = 25;
 /// The toolchain that is fetched if the system's is too old, as Debian's is.

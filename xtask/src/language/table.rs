@@ -158,6 +158,20 @@ pub(super) static RUST: Entry = Entry {
             features::check,
         )
         .long(),
+        Step::new(
+            Turn::Cargo,
+            "size of the program",
+            &[
+                Core,
+                PROGRAM,
+                Path("cli/web/"),
+                Path("docs/performance.md"),
+                Path("xtask/src/build/system.rs"),
+                Path("xtask/src/test/sizes.rs"),
+            ],
+            sizes::of_the_program,
+        )
+        .long(),
         Step::new(Turn::Cargo, "keychain of the system", &[Core, PROGRAM, Path("cli/tests/")], rust::keychain).long(),
         Step::new(Turn::Last, "models of the waist", &[Path("core/bridge/")], suites::models_of_the_waist).long(),
         Step::new(
@@ -353,7 +367,7 @@ pub(super) static C: Entry = Entry {
             Turn::Cargo,
             "sizes of the C library",
             &[Core, PACKAGE, Path("docs/performance.md"), Path("xtask/src/test/sizes.rs")],
-            sizes::check,
+            sizes::of_the_library,
         )
         .long(),
     ],
