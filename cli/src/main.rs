@@ -43,6 +43,10 @@ use failure::Failure;
 use output::{Output, OutputFlags};
 use std::process::ExitCode;
 
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
 /// Joins and tries any server of the Model Context Protocol.
 ///
 /// A server is a URL, the name of a configured server, a configuration file (FILE or FILE:NAME), or
