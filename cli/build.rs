@@ -11,8 +11,8 @@ use std::{
 
 /// The files that `cargo xtask build` writes, each compressed. A checkout may have none.
 const PAGE: &str = "web/dist";
-/// The minor version of Rust whose musl applies packed relocations. A glibc does so since 2.36, which
-/// no program should require.
+/// The minor version of Rust whose musl applies packed relocations. A glibc does so since 2.36,
+/// which no program should require.
 const PACKED_SINCE: u32 = 93;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -278,9 +278,9 @@ def test_closing_drains_calls_in_flight_up_to_the_deadline() -> None:
         with pytest.raises(InvalidArgumentError, match="already started"):
             await listener.start()
         assert listener.url is not None
-        begun = list[float]()
+        begun = Heard()
         async with Client(listener.url) as client:
-            short = asyncio.ensure_future(client.call_tool("steps", on_progress=lambda *step: begun.append(step[0])))
+            short = asyncio.ensure_future(client.call_tool("steps", on_progress=begun.hear))
             long = asyncio.ensure_future(client.call_tool("later"))
             await until(lambda: begun and slow.started.is_set(), "the handlers")
             start = time.monotonic()

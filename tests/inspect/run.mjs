@@ -1,7 +1,8 @@
 // The page of `trunkline inspect` in a real browser.
 //
-// run.mjs [--long] [--only WORD] --browser FILE --pictures FOLDER PROGRAM FIXTURE: prints `ok` or
-// `not ok` with the name of each trial, and keeps a picture of each state.
+// run.mjs [--long --servers FILE] [--only WORD] --browser FILE --pictures FOLDER PROGRAM FIXTURE:
+// prints `ok` or `not ok` with the name of each trial, and keeps a picture of each state. FILE has
+// the names and commands of servers of others, which have the tool `echo`.
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -9,13 +10,13 @@ import { parseArgs } from "node:util";
 import { APP_STATES } from "./apps.mjs";
 import { appWithoutMouse, fillSchema, outOfTrap, skillWithoutMouse, withoutMouse } from "./keyboard.mjs";
 import { everything } from "./newcomer.mjs";
-import { judge, openPage, startBrowser } from "./page.mjs";
+import { go, judge, openPage, startBrowser } from "./page.mjs";
 import { inspect } from "./program.mjs";
 import { STATES } from "./states.mjs";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { long: { type: "boolean" }, only: { type: "string", default: "" }, browser: { type: "string" }, pictures: { type: "string" } },
+  options: { long: { type: "boolean" }, servers: { type: "string" }, only: { type: "string", default: "" }, browser: { type: "string" }, pictures: { type: "string" } },
 });
 const [program, fixture] = positionals;
 const LOOK = { width: 1400, height: 900, theme: "light" };
@@ -90,6 +91,10 @@ await trial("rows at once", () => onPage("many", LOOK, rowsAtOnce, "rows at once
 await trial("a foreign token", () => onPage("bare", LOOK, foreignToken, "a foreign token"));
 if (values.long) {
   await trial("everything", () => onPage("everything", LOOK, everything, "everything"));
+  for (const [sdk, command] of JSON.parse(readFileSync(values.servers, "utf8"))) {
+    const name = `server of ${sdk}`;
+    await trial(name, () => onPage(["--", ...command], LOOK, echoes, name));
+  }
   await withProgram("schemas", fillAll);
   await trial("first paint", () => withProgram("bare", firstPaint));
   await trial("frames while scrolling 10,000 tools", () => onPage("many", LOOK, scrolls, "scrolling"));
@@ -115,6 +120,18 @@ async function rowsAtOnce(page) {
   await page.locator(".wire-title").click();
   const tools = await rows(".split-list .list");
   if (messages < ROWS.messages || tools < ROWS.tools) throw new Error(`${tools} tools and ${messages} messages`);
+}
+
+/** Calls a tool, and reads the list of each kind. */
+async function echoes(page) {
+  await go(page, "#/tools/echo");
+  await page.locator(".split-detail .form").getByLabel(/^message/i).fill("Hello");
+  await page.locator(".split-detail .actions .button.main").first().click();
+  await page.locator(".call .part", { hasText: "Hello" }).first().waitFor();
+  for (const list of ["prompts", "resources"]) {
+    await go(page, `#/${list}`);
+    await page.locator(".split-list .row").first().waitFor();
+  }
 }
 
 async function foreignToken(page) {

@@ -20,6 +20,7 @@ pub(crate) use cell::{Cell, Status};
 pub(crate) use command::{check, play, run, shorten, show};
 pub(crate) use feature::Features;
 pub(crate) use pairing::{Pairing, ours};
+pub(crate) use party::official_servers;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -64,6 +64,13 @@ pub(crate) static PEERS: LazyLock<Vec<Peer>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../../../tests/peers/peers.json")).expect("tests/peers/peers.json has peers")
 });
 
+/// The commands of the official SDKs' servers over stdio.
+pub(crate) fn official_servers(workspace: &Workspace) -> Vec<(&'static str, Vec<PathBuf>)> {
+    let command = |peer: &'static Peer| [peer.words(workspace), vec!["server".into(), "stdio".into()]].concat();
+    let available = PEERS.iter().filter(|peer| peer.is_available());
+    available.map(|peer| (&*peer.name, command(peer))).collect()
+}
+
 /// A way to run a server.
 #[derive(Clone, Copy)]
 pub(crate) struct Form {

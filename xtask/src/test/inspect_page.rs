@@ -12,8 +12,9 @@ use super::lint::one;
 use super::suites::of_lines;
 use super::{Count, Selection};
 use crate::build::{node, system, web};
+use crate::matrix::official_servers;
 use crate::process::run;
-use crate::stamp::files_under;
+use crate::stamp::{files_under, write_if_changed};
 use crate::workspace::Workspace;
 
 const BROWSING: &str = "tests/inspect";
@@ -97,9 +98,11 @@ pub(crate) fn browse(workspace: &Workspace, _: &Selection) -> Result<Count> {
     browsed(workspace, "run.mjs", &[])
 }
 
-/// Every state, in light and dark, at three widths.
+/// Every state, in light and dark, at three widths, and the servers of the official SDKs.
 pub(crate) fn browse_all(workspace: &Workspace, _: &Selection) -> Result<Count> {
-    browsed(workspace, "run.mjs", &["--long".as_ref()])
+    let servers = workspace.target.join("inspect/servers.json");
+    write_if_changed(&servers, &serde_json::to_vec(&official_servers(workspace))?)?;
+    browsed(workspace, "run.mjs", &["--long".as_ref(), "--servers".as_ref(), servers.as_os_str()])
 }
 
 /// A login at Keycloak.

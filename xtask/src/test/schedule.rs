@@ -19,6 +19,9 @@ const EXTRA_THREADS: usize = 2;
 /// Steps that run the Rust examples.
 const OF_EXAMPLES: [&str; 4] = ["authorization server", "deployment", "examples", "programs of snippets"];
 
+/// Steps that run servers of the official SDKs.
+const OF_PEERS: [&str; 2] = ["inspect states at all widths", "matrix"];
+
 /// Runs the steps with `run`, which treats errors as results, and returns its results.
 pub(super) fn run<R: Send>(
     workspace: &Workspace,
@@ -72,7 +75,7 @@ fn install(workspace: &Workspace, selection: &Selection, steps: &[&Step]) -> Res
         (language.install_tools)(workspace)?;
     }
     pages::install(workspace)?;
-    if steps.iter().any(|step| step.name == "matrix") {
+    if steps.iter().any(|step| OF_PEERS.contains(&step.name)) {
         build::peers::install(workspace)?;
     }
     Ok(())

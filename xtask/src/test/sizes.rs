@@ -56,7 +56,7 @@ fn check(workspace: &Workspace, mark: &str, most: f64, size: Size) -> Result<Cou
     Ok(count)
 }
 
-/// What is built and the megabytes in each row of the table.
+/// The thing built, and the megabytes, in each row of the table.
 fn stated(page: &str, mark: &str) -> Result<Vec<(String, f64)>> {
     let table = page.split_once(mark).map_or("", |(_, rest)| rest.trim_start());
     // The heading and the line below it.
