@@ -125,6 +125,10 @@ impl RemoteServer for ServerOfGroup {
     }
 
     fn connection_state(&self) -> ConnectionState {
+        // A connection over HTTP seems open until the remote server knows better.
+        if let Some(client) = self.member.connected() {
+            return self.remote(client).connection_state();
+        }
         let of_callers = self.remote.lock().as_ref().map(|remote| remote.connection_state());
         self.member.connection_state().max(of_callers.unwrap_or(ConnectionState::Closed))
     }

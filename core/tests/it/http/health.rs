@@ -99,26 +99,28 @@ async fn probes_name_the_state_of_each_server_behind_a_proxy() {
         let client = Client::connect_with(&*url, options, ()).await.unwrap();
         fixture.server.proxy(ProxyDefinition::new(&client).prefix(prefix)).unwrap();
     }
-    let group = ClientGroup::connect([("dead", Target::from("http://127.0.0.1:1/mcp"))]).await.unwrap();
+    let members = [("dead", "http://127.0.0.1:1/mcp"), ("far", &*url)].map(|(name, url)| (name, Target::from(url)));
+    let group = ClientGroup::connect(members).await.unwrap();
     fixture.server.proxy(ProxyDefinition::from_group(&group).prefix("all")).unwrap();
-    let are = async |state: &str| {
-        let body = format!("ok\nproxy new: {state}\nproxy old: {state}\nproxy all__dead: down\n");
+    let are = async |state: &str, of_group: &str| {
+        let own = format!("ok\nproxy new: {state}\nproxy old: {state}\n");
+        let body = format!("{own}proxy all__dead: down\nproxy all__far: {of_group}\n");
         for path in ["/healthz", "/readyz"] {
             assert_eq!(fixture.probe(path).await, (200, body.clone()), "{path}");
         }
     };
-    let call_both = async |works: bool| {
-        for tool in ["new__echo", "old__echo"] {
+    let call_each = async |works: bool| {
+        for tool in ["new__echo", "old__echo", "all__far__echo"] {
             let answer = fixture.modern("tools/call", call(tool, json!({"text": "x"}))).send().await.json();
             assert_eq!(answer.get("error").is_none(), works, "{tool}: {answer}");
         }
     };
-    are("idle").await;
-    call_both(true).await;
-    are("connected").await;
+    are("idle", "connected").await;
+    call_each(true).await;
+    are("connected", "connected").await;
     far.listener.close(Duration::ZERO).await;
-    call_both(false).await;
-    are("down").await;
+    call_each(false).await;
+    are("down", "down").await;
 }
 
 /// Otherwise a call that waits for its user would run into the deadline.
