@@ -425,8 +425,8 @@ impl Server {
         self.inner.services.tasks.end_of(origin);
     }
 
-    /// Ends those of them that wait for input, which only a request could bring: the listener or
-    /// conversation takes no more.
+    /// Ends the tasks of a listener or conversation that wait for input: it takes no more requests,
+    /// and only a request could bring the input.
     pub(crate) fn refuse_task_input_of(&self, origin: u64) {
         self.inner.services.tasks.refuse_input_of(origin);
     }
@@ -446,8 +446,8 @@ impl Server {
         self.inner.services.tasks.sessions_among(ids)
     }
 
-    /// The remote servers behind this one: the prefix of their names, and whether each can be
-    /// reached.
+    /// The remote servers behind this one: the prefix of their names, and the state of the
+    /// connection to each.
     pub(crate) fn remote_states(&self) -> Vec<(String, ConnectionState)> {
         self.snapshot().remote_states()
     }

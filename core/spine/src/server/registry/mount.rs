@@ -169,8 +169,8 @@ impl Snapshot {
         self.mounts.iter().find_map(|mount| mount.transparent()).map(|server| server.describe(details))
     }
 
-    /// The remote servers behind this one: the prefix of their names, and whether each can be
-    /// reached.
+    /// The remote servers behind this one: the prefix of their names, and the state of the
+    /// connection to each.
     pub(crate) fn remote_states(&self) -> Vec<(String, ConnectionState)> {
         let of_mount = |mount: &Arc<RegisteredMount>| match &mount.source {
             MountSource::Local(server) => {
