@@ -19,6 +19,7 @@ import { Provider } from "oidc-provider";
 import { Client, Server } from "trunkline";
 
 import { logInWithBrowser } from "./browser.mjs";
+import { freePort } from "./free_port.mjs";
 import { issuerOf, prepareRealm, startKeycloak } from "./keycloak.mjs";
 import { visit } from "./visit.mjs";
 
@@ -122,18 +123,6 @@ async function answer(request, response) {
 
 function signingKey(kind, options, alg) {
   return { ...generateKeyPairSync(kind, options).privateKey.export({ format: "jwk" }), alg, use: "sig", kid: alg };
-}
-
-/** A port that nobody else gets: those that the system chooses are above these. */
-async function freePort() {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
-    const probe = createServer();
-    const isFree = await new Promise((resolve) => probe.once("error", () => resolve(false)).listen(port, "127.0.0.1", () => resolve(true)));
-    if (!isFree) continue;
-    await new Promise((resolve) => probe.close(resolve));
-    return port;
-  }
 }
 
 /** Runs a client. Returns why it failed, or undefined. */

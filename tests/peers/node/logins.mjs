@@ -7,7 +7,6 @@
 // another authorization server; it prints `listening URL` once it accepts connections.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -15,6 +14,7 @@ import { setTimeout } from "node:timers/promises";
 
 import { Server } from "trunkline";
 
+import { freePort } from "./free_port.mjs";
 import { checkRow, imitate } from "./imitation.mjs";
 import { DeadEnd, visit } from "./visit.mjs";
 
@@ -153,18 +153,6 @@ async function tryServer(client, command, mcp) {
     await server?.close();
     upstream.close();
     rmSync(store, { recursive: true });
-  }
-}
-
-/** A port that nobody else gets: those that the system chooses are above these. */
-async function freePort() {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
-    const probe = createServer();
-    const isFree = await new Promise((resolve) => probe.once("error", () => resolve(false)).listen(port, "127.0.0.1", () => resolve(true)));
-    if (!isFree) continue;
-    await new Promise((resolve) => probe.close(resolve));
-    return port;
   }
 }
 
