@@ -426,7 +426,7 @@ from trunkline import Server
 async def serve(name):
     async with Server(name, version="1").serve_http(port=0) as listener:
         running = asyncio.create_task(listener.run())
-        await asyncio.sleep(0)  # by then it is told of signals
+        await asyncio.sleep(0)  # then it gets signals
         os.write(1, b"ready\\n")  # `print` may mix the lines of two threads
         await running
 

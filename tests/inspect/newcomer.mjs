@@ -82,7 +82,7 @@ async function questions(page) {
   await round.getByRole("button", { name: "I have opened it" }).click();
   await answered(page, "User completed the URL elicitation flow");
   await calls(page, "trigger-url-elicitation", { errorPath: true });
-  // An error names the page that must be opened first; the same call then goes on.
+  // The error names a page to open first; then the same call asks its question.
   await first(page).locator(".problem").getByRole("button", { name: "Open modelcontextprotocol.io" }).waitFor();
   await press(page);
   await round.getByText("Open example.com").waitFor();

@@ -38,7 +38,7 @@ const LOST_BY_LIFTING: [(&str, &str, &str); 5] = [
     (
         "input-required-result-ignore-extra-params",
         "sep-2322-ignore-unexpected-params",
-        "only a key tells which question an answer is for that comes before it",
+        "an answer that comes before its question matches it by its key only",
     ),
     (
         "tasks-mrtr-composition",
