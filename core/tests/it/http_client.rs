@@ -29,7 +29,7 @@ use trunkline::{
     client_auth::{AuthError, ClientAuth, CredentialsRefusal, OutgoingRequest},
     protocol::{
         RawJson, Revision,
-        model::{ChangeKind, FailureReason, Implementation},
+        model::{ChangeKind, FailureReason, Implementation, LoggingLevel},
     },
     runtime::BoxedTask,
     server::{Context, Params, Server, Tool, ToolDefinition},
@@ -925,6 +925,78 @@ async fn http_48_a_session_that_replaces_a_lost_one_is_subscribed_again() {
     assert_eq!(again, Some(("s-1".to_owned(), json!("a:1"))));
     assert_eq!(changes.next().await.unwrap().unwrap().kind, ChangeKind::Missed);
     client.close().await;
+}
+
+#[tokio::test]
+#[expect(deprecated, reason = "older revisions have it")]
+async fn log_03_calls_wait_until_each_new_session_has_the_log_level() {
+    let (sessions, answered) = (AtomicUsize::new(0), Arc::new(Mutex::new(Vec::new())));
+    let noted = Arc::clone(&answered);
+    let server = Scripted::new(move |request| {
+        let session = request.header("mcp-session-id").unwrap_or_default().to_owned();
+        let was_set =
+            |answered: &[(String, Instant)]| answered.iter().any(|(of, at)| *of == session && Instant::now() >= *at);
+        match (&*request.method, request.rpc()) {
+            ("POST", "initialize") => {
+                let mut body = initialized(request, "2025-11-25");
+                body["result"]["capabilities"] = json!({"logging": {}});
+                let session = sessions.fetch_add(1, Ordering::Relaxed);
+                let headers = format!("Content-Type: application/json\r\nMcp-Session-Id: s-{session}\r\n");
+                (0, http(200, &headers, &body.to_string()))
+            }
+            ("POST", "logging/setLevel") => {
+                assert_eq!(request.body["params"], json!({"level": "error"}));
+                noted.lock().unwrap().push((session, Instant::now() + Duration::from_millis(300)));
+                (300, json_answer(200, &result(request, json!({}))))
+            }
+            // The first session is lost once it has worked.
+            ("POST", "tools/list") if session == "s-0" => (0, http(404, "", "")),
+            ("POST", "tools/list" | "ping") => {
+                let early = !was_set(&noted.lock().unwrap());
+                (0, json_answer(200, &result(request, json!({"tools": [], "early": early}))))
+            }
+            ("POST", _) => (0, http(202, "", "")),
+            _ => (0, http(405, "", "")),
+        }
+    })
+    .await;
+    let options = choose(RevisionChoice::Legacy).with_log_level(LoggingLevel::Error);
+    let client = Client::connect_with(server.url.as_str(), options, ()).await.unwrap();
+    for method in ["ping", "tools/list"] {
+        let result = request(&client, method).await.unwrap();
+        assert_eq!(serde_json::to_value(&result).unwrap()["early"], json!(false), "{method}");
+    }
+    let sessions: Vec<_> = answered.lock().unwrap().iter().map(|(session, _)| session.clone()).collect();
+    assert_eq!(sessions, ["s-0", "s-1"]);
+    client.close().await;
+}
+
+#[tokio::test]
+#[expect(deprecated, reason = "older revisions have it")]
+async fn a_server_that_refuses_the_log_level_is_used_all_the_same() {
+    for status in [200, 400, 500] {
+        let refusal = json!({"code": -32602, "message": "no such level"});
+        let server = Scripted::new(move |request| match (&*request.method, request.rpc()) {
+            ("POST", "initialize") => {
+                let mut body = initialized(request, "2025-11-25");
+                body["result"]["capabilities"] = json!({"logging": {}});
+                (0, json_answer(200, &body))
+            }
+            ("POST", "logging/setLevel") => {
+                let error = json!({"jsonrpc": "2.0", "id": request.body["id"], "error": refusal});
+                (0, json_answer(status, &error))
+            }
+            ("POST", "ping") => (0, json_answer(200, &result(request, json!({})))),
+            ("POST", _) => (0, http(202, "", "")),
+            _ => (0, http(405, "", "")),
+        })
+        .await;
+        let options = choose(RevisionChoice::Legacy).with_log_level(LoggingLevel::Error);
+        let client = Client::connect_with(server.url.as_str(), options, ()).await.unwrap();
+        request(&client, "ping").await.unwrap();
+        assert_eq!(count(&server, "logging/setLevel"), 1, "{status}");
+        client.close().await;
+    }
 }
 
 #[tokio::test]

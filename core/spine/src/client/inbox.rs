@@ -1,7 +1,7 @@
 //! The receiving side of a client.
 
 use super::{
-    ClientError, Inbox, LinkFailure,
+    ClientError, Inbox, LinkFailure, LinkMessage,
     inner::ClientInner,
     reading::{
         distinct_items::distinct,
@@ -41,10 +41,11 @@ impl ClientInbox {
     }
 
     /// Runs work for the client within its runtime.
-    fn with_client(&self, work: impl FnOnce(&Arc<ClientInner>)) {
-        let Some(client) = self.client() else { return };
-        let mut work = Some(work);
-        client.runtime.within(&mut || work.take().into_iter().for_each(|work| work(&client)));
+    fn with_client<T>(&self, work: impl FnOnce(&Arc<ClientInner>) -> T) -> Option<T> {
+        let client = self.client()?;
+        let (mut work, mut done) = (Some(work), None);
+        client.runtime.within(&mut || done = work.take().map(|work| work(&client)));
+        done
     }
 }
 
@@ -94,15 +95,20 @@ impl Inbox for ClientInbox {
         self.with_client(|client| client.link_closed(failure));
     }
 
-    fn session_renewed(&self) {
+    fn session_renewed(&self) -> Option<LinkMessage> {
         self.with_client(|client| {
             // The requests of the lost session: the new one may use their ids again.
             client.host.stop_requests();
             client.conversation.lock().forget_incoming();
             client.events.reconnected();
-            client.begin_log_level();
+            let first = client.log_level_request().map(|(message, answered)| {
+                client.runtime.spawn(answered);
+                client.arm_timer_again();
+                message
+            });
             client.subscribe_again();
-        });
+            first
+        })?
     }
 
     fn missed(&self) {

@@ -224,8 +224,9 @@ pub trait Inbox: Send + Sync + 'static {
     fn failed(&self, id: &RequestId, failure: LinkFailure);
     /// The whole connection ended.
     fn closed(&self, failure: LinkFailure);
-    /// The session was lost and a new one was opened, without the state of the old one.
-    fn session_renewed(&self);
+    /// The session was lost and a new one was opened, without the state of the old one. Returns a
+    /// request to send before all other messages.
+    fn session_renewed(&self) -> Option<LinkMessage>;
     /// Notifications may have been lost, because their stream was interrupted.
     fn missed(&self);
 }

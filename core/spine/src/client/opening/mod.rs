@@ -15,12 +15,12 @@ use crate::{
     },
     client_auth::ClientAuth,
     engine::{
-        Negotiated, Negotiation, NegotiationError, NegotiationStep, OpeningRequest, Probe, ProbeOutcome, RequestExtras,
-        RequestTimeout, RevisionChoice, later,
+        MethodCall, Negotiated, Negotiation, NegotiationError, NegotiationStep, OpeningRequest, Probe, ProbeOutcome,
+        RequestExtras, RequestTimeout, RevisionChoice, SentRequest, later,
     },
     protocol::{Era, RawJson, Revision, method, option_names::OptionNames},
     race::until,
-    runtime::Runtime,
+    runtime::{BoxedTask, Runtime},
     telemetry::OpenOperation,
     wire_log::{Direction, Transport},
 };
@@ -220,7 +220,7 @@ impl ClientInner {
                     failure = if let Err(ClientError::Link(failure)) = &outcome { Some(failure.clone()) } else { None };
                     step = negotiation.next(probe_outcome(outcome)?);
                 }
-                NegotiationStep::Done(negotiated) => return self.settle(negotiated),
+                NegotiationStep::Done(negotiated) => return self.settle(negotiated).await,
                 NegotiationStep::Fail(error) => {
                     return Err(match (error, failure) {
                         (NegotiationError::Transport(text), Some(failure)) => ClientError::NotOpened { text, failure },
@@ -273,23 +273,7 @@ impl ClientInner {
                 Probe::Initialize { .. } => (conversation.initialize(now, opening), method::INITIALIZE, None),
             }
         };
-        self.log(Direction::Sent, revision, method, &sent.message);
-        let head = RequestHead {
-            id: sent.id.clone(),
-            method: method.into(),
-            name: None,
-            revision,
-            parameters: Vec::new(),
-            trace: sent.trace,
-        };
-        let message = LinkMessage { bytes: sent.message, request: Some(head), alone: sent.alone, caller: None };
-        self.link().ok_or(ClientError::Closed)?.send(message);
-        // A link that ended between two probes does nothing any more.
-        let failure = self.failure.lock().clone();
-        if let Some(failure) = failure {
-            self.request_failed(&sent.id, ClientError::Link(failure));
-        }
-        self.arm_timer_again();
+        self.send_ahead(self.link_message(sent, method, revision))?;
         let outcome = call.receiver.outcome().await;
         if let Some(opening) = &*self.opening.lock() {
             opening.answered(self.runtime.now(), method, &outcome);
@@ -297,19 +281,44 @@ impl ClientInner {
         outcome
     }
 
-    fn settle(self: &Arc<Self>, Negotiated { revision, result }: Negotiated) -> Result<(), ClientError> {
+    fn link_message(&self, sent: SentRequest, method: &str, revision: Option<Revision>) -> LinkMessage {
+        self.log(Direction::Sent, revision, method, &sent.message);
+        let head = RequestHead {
+            id: sent.id,
+            method: method.into(),
+            name: None,
+            revision,
+            parameters: Vec::new(),
+            trace: sent.trace,
+        };
+        LinkMessage { bytes: sent.message, request: Some(head), alone: sent.alone, caller: None }
+    }
+
+    /// Sends a request before the connection is ready for others.
+    fn send_ahead(self: &Arc<Self>, message: LinkMessage) -> Result<(), ClientError> {
+        let id = message.request.as_ref().map(|request| request.id.clone());
+        self.link().ok_or(ClientError::Closed)?.send(message);
+        // A link that ended since the last request does nothing any more.
+        let failure = self.failure.lock().clone();
+        if let Some((id, failure)) = id.zip(failure) {
+            self.request_failed(&id, ClientError::Link(failure));
+        }
+        self.arm_timer_again();
+        Ok(())
+    }
+
+    async fn settle(self: &Arc<Self>, Negotiated { revision, result }: Negotiated) -> Result<(), ClientError> {
         let is_described = result.is_some();
         let pinned = || ServerDescription::pinned(revision);
         let server =
             result.as_ref().map_or_else(pinned, |result| ServerDescription::read(self.label.get(), revision, result));
         self.label.describe(&server);
         self.conversation.lock().settle(revision);
-        self.begin_session(revision)?;
         let _ = self.server.set(server);
+        self.begin_session(revision).await?;
         self.reconnecting.lock().made(self.runtime.now());
         self.ready.store(true, Ordering::Release);
         self.was_opened.store(true, Ordering::Release);
-        self.begin_log_level();
         self.begin_pings();
         // From here on, failures are handled as they occur; an earlier one is reported here.
         let failure = self.failure.lock().take();
@@ -372,25 +381,32 @@ impl ClientInner {
         }));
     }
 
-    /// Sets the log level that was set last, or that of the options, if the server supports
-    /// logging.
+    /// The request that sets the log level of a new session: the level that was set last, or that
+    /// of the options, if the server supports logging. The task completes with its response. In
+    /// the modern era, each request has the level.
     #[expect(deprecated, reason = "older revisions have it")]
-    pub(in crate::client) fn begin_log_level(self: &Arc<Self>) {
-        let kept = self.conversation.lock().log_level;
-        let Some(level) = kept.or(self.options.log_level) else { return };
-        let client = Client { inner: Arc::clone(self) };
-        if client.revision().era() == Era::Modern {
-            self.conversation.lock().log_level = Some(level);
-            return;
+    pub(in crate::client) fn log_level_request(&self) -> Option<(LinkMessage, BoxedTask)> {
+        let mut conversation = self.conversation.lock();
+        let (level, revision) = (conversation.log_level.or(self.options.log_level)?, conversation.revision()?);
+        if revision.era() == Era::Modern {
+            conversation.log_level = Some(level);
+            return None;
         }
-        if client.server_capabilities().logging.is_none() {
-            return;
-        }
-        self.runtime.spawn(Box::pin(async move {
-            if let Err(error) = client.set_log_level(level).await {
-                let server = client.server_label();
+        self.server.get()?.declared()?.logging?;
+        let params = RawJson::object(&serde_json::json!({"level": level}));
+        // All calls wait for it.
+        let timeout = RequestTimeout { timeout: self.options.probe_timeout, max: self.options.probe_timeout };
+        let request = MethodCall { method: method::LOGGING_SET_LEVEL, params: Some(&params), timeout };
+        let call = Arc::new(ClientCall::new(CallReceiver::future(None)));
+        let sent = conversation.request(self.runtime.now(), request, RequestExtras::default(), Awaited::by(&call));
+        drop(conversation);
+        let message = self.link_message(sent.ok()?, method::LOGGING_SET_LEVEL, Some(revision));
+        let server = self.label.get().map(str::to_owned);
+        let answered = async move {
+            if let Err(error) = call.receiver.outcome().await {
                 tracing::warn!(target: "trunkline::client::connection", server, %error, "could not set the log level of the server");
             }
-        }));
+        };
+        Some((message, Box::pin(answered)))
     }
 }

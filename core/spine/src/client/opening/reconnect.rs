@@ -112,7 +112,6 @@ impl ClientInner {
             }
             // Subscriptions reopen their streams themselves.
             None => {
-                self.begin_log_level();
                 self.begin_pings();
                 self.subscribe_again();
             }
@@ -173,16 +172,21 @@ impl ClientInner {
         if revision.era() == Era::Legacy {
             self.shake_hands(revision, deadline).await?;
         }
-        self.begin_session(revision)
+        self.begin_session(revision).await
     }
 
-    /// Tells the link and a legacy server that the revision is settled.
-    pub(super) fn begin_session(&self, revision: Revision) -> Result<(), ClientError> {
+    /// Tells the link and a legacy server that the revision is settled, and sets the log level.
+    pub(super) async fn begin_session(self: &Arc<Self>, revision: Revision) -> Result<(), ClientError> {
         let link = self.link().ok_or(ClientError::Closed)?;
         link.negotiated(revision);
         if revision.era() == Era::Legacy {
             let initialized = self.conversation.lock().notification(method::INITIALIZED, None);
             self.send(initialized.map_err(|error| ClientError::Invalid(error.message))?);
+        }
+        // POSTs may overtake each other, so calls wait for the response.
+        if let Some((message, answered)) = self.log_level_request() {
+            self.send_ahead(message)?;
+            answered.await;
         }
         Ok(())
     }

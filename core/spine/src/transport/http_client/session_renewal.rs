@@ -3,7 +3,7 @@
 
 use super::{authorized::EndpointRequest, heads, http_failure, http_link::LinkContext};
 use crate::{
-    client::LinkMessage,
+    client::{LinkFailure, LinkMessage},
     http::{
         content::{self, EVENT_STREAM},
         event_stream::EventStream,
@@ -58,6 +58,9 @@ impl LinkContext {
         let renewed = tokio::time::timeout(HANDSHAKE_TIMEOUT, reopening).await.unwrap_or(false);
         if renewed {
             undo.disarm();
+            if let Some(first) = self.inbox.session_renewed() {
+                self.first_of_session(&first).await;
+            }
         } else {
             self.state.lock().failed_renewals += 1;
         }
@@ -84,8 +87,16 @@ impl LinkContext {
         state.has_stream = false;
         self.start_stream(&mut state);
         drop(state);
-        self.inbox.session_renewed();
         true
+    }
+
+    /// Sends a request while the others wait, but not for longer than for the handshake.
+    async fn first_of_session(self: &Arc<Self>, message: &LinkMessage) {
+        let sent = tokio::time::timeout(HANDSHAKE_TIMEOUT, self.exchange(message)).await;
+        let failure = sent.map_or(Some(LinkFailure::Closed), |sent| sent.err().map(|refused| refused.failure));
+        if let Some((request, failure)) = message.request.as_ref().zip(failure) {
+            self.inbox.failed(&request.id, failure);
+        }
     }
 
     /// The version in the response to `initialize`.
