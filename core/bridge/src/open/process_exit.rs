@@ -14,6 +14,8 @@ use trunkline::bridge_support::{CUT_TIMEOUT, EndingSignals};
 
 /// Time for the exit handlers of the process, which the blocked handler may block as well.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
+/// Time for a host that is not blocked to close what a signal ends.
+const HOST_TIMEOUT: Duration = Duration::from_millis(500);
 /// How often to look whether the host has drained the end.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -55,6 +57,9 @@ fn exit(status: i32) -> ! {
 /// it within its drain deadline, even if the host is blocked; if the host doesn't drain that end,
 /// the process exits. A second signal ends the process immediately, if the blocked host has not
 /// restored the default action.
+///
+/// The host gets the first signal a moment later, and restores the default action when the listener
+/// has closed. If this closed it at once, the signal could then have its default action.
 pub(crate) fn end_by_signals(state: &Arc<PortState>, handle: u64) -> Result<(), BridgeError> {
     let listener = match state.tables.lock().listeners.get(handle) {
         Some(OpenState::Open(thing)) => Arc::clone(thing),
@@ -68,6 +73,12 @@ pub(crate) fn end_by_signals(state: &Arc<PortState>, handle: u64) -> Result<(), 
             () = listener.closed() => return,
         }
         let deadline = listener.drain_time();
+        tokio::select! {
+            status = signals.next() => exit(status),
+            () = listener.closed() => {}
+            () = tokio::time::sleep(HOST_TIMEOUT) => {}
+        }
+        let deadline = deadline.saturating_sub(HOST_TIMEOUT);
         if let Some(state) = state.upgrade() {
             close_one(&state, handle, deadline);
         }
