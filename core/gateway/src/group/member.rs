@@ -15,11 +15,13 @@ use std::{
 use trunkline_core::{
     client::{Client, ClientError, ClientEvents, ClientId, Connector, GroupTarget, RequestOptions},
     extension::{
-        ConnectionState, Observation, Promise, change, composition::names, on_drop::BoxedOnDrop, race::unless,
-        sync::Mutex, wait,
+        Observation, Promise, change, composition::names, on_drop::BoxedOnDrop, race::unless, sync::Mutex, wait,
     },
     protocol::{Era, RawJson, method, model::LoggingLevel},
 };
+
+#[cfg(feature = "server")]
+use trunkline_core::extension::ConnectionState;
 
 /// How to reach a server, or the error in its configuration.
 pub(super) type MemberServer = Result<GroupTarget, ClientError>;
@@ -146,6 +148,7 @@ impl GroupMember {
     }
 
     /// The state of the connection.
+    #[cfg(feature = "server")]
     pub(crate) fn connection_state(&self) -> ConnectionState {
         match &self.connection.lock().state {
             MemberState::Untried => ConnectionState::Idle,
