@@ -5,12 +5,12 @@
 import { spawn } from "node:child_process";
 import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
+import { freePort } from "../peers/node/free_port.mjs";
 import { pack } from "./pack.mjs";
 import { serve } from "./registry.mjs";
 
@@ -140,18 +140,6 @@ async function retried(work) {
       if (left === 0) throw error;
       await sleep(500);
     }
-  }
-}
-
-/** A port that nobody else gets: those that the system chooses are above these. */
-async function freePort() {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
-    const server = createServer();
-    const isFree = await new Promise((resolve) => server.once("error", () => resolve(false)).listen(port, "127.0.0.1", () => resolve(true)));
-    if (!isFree) continue;
-    await new Promise((closed) => server.close(closed));
-    return port;
   }
 }
 

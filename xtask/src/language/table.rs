@@ -309,7 +309,13 @@ pub(super) static NODE: Entry = Entry {
         Step::each(Turn::Beside, "authorization server in a browser", LOGINS, suites::authorization_in_browser).long(),
         Step::each(Turn::Beside, "keycloak", LOGINS, suites::authorization_at_keycloak).long(),
         Step::each(Turn::Beside, "other authorization servers", LOGINS, suites::other_authorization_servers).long(),
-        Step::new(Turn::Beside, "npm package", &[Core, PACKAGE, Path("tests/npm/")], suites::npm).long(),
+        Step::new(
+            Turn::Beside,
+            "npm package",
+            &[Core, PACKAGE, Path("tests/npm/"), Path("tests/peers/node/free_port.mjs")],
+            suites::npm,
+        )
+        .long(),
         Step::new(
             Turn::Last,
             "node under the address sanitizer",
