@@ -16,6 +16,34 @@ export async function startBrowser(executablePath) {
   return chromium.launch({ executablePath, chromiumSandbox: process.getuid?.() !== 0, timeout: WAIT_MS * 2 });
 }
 
+/** The milliseconds that a page's thread has run. Other programs don't make them more. */
+export class ThreadTime {
+  #session;
+
+  static async of(page) {
+    const time = new ThreadTime();
+    time.#session = await page.context().newCDPSession(page);
+    await time.#session.send("Performance.enable", { timeDomain: "threadTicks" });
+    await time.#session.send("Page.enable");
+    await time.#session.send("Page.setLifecycleEventsEnabled", { enabled: true });
+    return time;
+  }
+
+  async used() {
+    const { metrics } = await this.#session.send("Performance.getMetrics");
+    return metrics.find(({ name }) => name === "TaskDuration").value * 1000;
+  }
+
+  /** Resolves at the first paint of the next page. Call this before it is opened. */
+  atFirstPaint() {
+    return new Promise((resolve, reject) => {
+      this.#session.on("Page.lifecycleEvent", ({ name }) => {
+        if (name === "firstContentfulPaint") this.used().then(resolve, reject);
+      });
+    });
+  }
+}
+
 export async function openPage(browser, url, { width, height, theme }) {
   const context = await browser.newContext({
     viewport: { width, height },

@@ -10,7 +10,7 @@ import { parseArgs } from "node:util";
 import { APP_STATES } from "./apps.mjs";
 import { appWithoutMouse, fillSchema, outOfTrap, skillWithoutMouse, withoutMouse } from "./keyboard.mjs";
 import { everything } from "./newcomer.mjs";
-import { go, judge, openPage, startBrowser } from "./page.mjs";
+import { go, judge, openPage, startBrowser, ThreadTime } from "./page.mjs";
 import { inspect } from "./program.mjs";
 import { STATES } from "./states.mjs";
 
@@ -26,7 +26,12 @@ const THEMES = ["light", "dark"];
 const ROWS = { tools: 24, messages: 12 };
 
 const LOADS = 5;
-const FIRST_PAINT_MS = 150;
+// Milliseconds of the page's thread: on a quiet machine, the first paint comes in 150 ms.
+const FIRST_PAINT_MS = 50;
+const COMPLETE_MS = 400;
+/** For 60 frames a second. */
+const FRAME_MS = 1000 / 60;
+const FRAMES = 120;
 
 mkdirSync(values.pictures, { recursive: true });
 const browser = await startBrowser(values.browser);
@@ -140,33 +145,40 @@ async function foreignToken(page) {
   await page.getByText("This page has no access to trunkline").waitFor();
 }
 
-/** The best of some loads, because the machine does other things too. */
+/** The best of some loads, because a measurement may wait until the script has run. */
 async function firstPaint(running) {
-  const times = [];
+  const [painted, complete] = [[], []];
   for (let load = 0; load < LOADS; ++load) {
-    const { page, context } = await openPage(browser, running.url, LOOK);
-    times.push(await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime));
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    const thread = await ThreadTime.of(page);
+    const painting = thread.atFirstPaint();
+    await page.goto(running.url);
+    await page.waitForSelector(".wire");
+    painted.push(await painting);
+    complete.push(await thread.used());
     await context.close();
   }
-  const best = Math.min(...times);
-  return best > FIRST_PAINT_MS ? [`the first paint takes ${best} ms`] : [];
+  const faults = [];
+  const [first, whole] = [Math.min(...painted), Math.min(...complete)];
+  if (first > FIRST_PAINT_MS) faults.push(`the first paint takes ${first.toFixed(1)} ms of the page's thread`);
+  if (whole > COMPLETE_MS) faults.push(`the page takes ${whole.toFixed(1)} ms of its thread`);
+  return faults;
 }
 
-/** Frames that come late while the list moves by a page each. */
 async function scrolls(page) {
   await page.evaluate(() => (location.hash = "#/tools"));
   await page.locator(".split-list .row").first().waitFor();
-  const times = await page.evaluate(async () => {
+  const thread = await ThreadTime.of(page);
+  const before = await thread.used();
+  // By a page in each frame.
+  await page.evaluate(async (frames) => {
     const list = document.querySelector(".split-list .list");
-    const found = [];
-    for (let at = 0; at < 120; ++at) {
-      const start = performance.now();
+    for (let at = 0; at < frames; ++at) {
       list.scrollTop += 700;
       await new Promise(requestAnimationFrame);
-      found.push(performance.now() - start);
     }
-    return found.sort((a, b) => a - b);
-  });
-  const median = times[times.length / 2];
-  if (median > 1000 / 55) throw new Error(`a frame takes ${median.toFixed(1)} ms`);
+  }, FRAMES);
+  const time = ((await thread.used()) - before) / FRAMES;
+  if (time > FRAME_MS) throw new Error(`a frame takes ${time.toFixed(1)} ms of the page's thread`);
 }
