@@ -1629,7 +1629,7 @@ const (
 	FailureReasonBroken FailureReason = "broken"
 	// The server no longer knows the session, and did not open another one.
 	FailureReasonSessionLost FailureReason = "sessionLost"
-	// The reply is not a valid result of the method.
+	// The reply is not a JSON-RPC message, or not a valid result of the method.
 	FailureReasonInvalidResponse FailureReason = "invalidResponse"
 	// Another program is listening at the listener's address.
 	FailureReasonAddressInUse FailureReason = "addressInUse"

@@ -172,6 +172,25 @@ def test_a_blocking_client() -> None:
     run(check())
 
 
+def test_a_page_instead_of_a_response_is_an_invalid_response() -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\n\r\n<h1>Log in</h1>")
+        await writer.drain()
+        writer.close()
+
+    async def check() -> None:
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with server:
+            with pytest.raises(TransportError, match="a body that is not MCP") as caught:
+                async with Client(f"http://127.0.0.1:{port}/mcp"):
+                    pass
+            assert (caught.value.reason, caught.value.http_status) == ("invalidResponse", 200)
+
+    run(check())
+
+
 def test_headers_are_sent() -> None:
     seen: list[str] = []
 

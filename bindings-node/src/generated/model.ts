@@ -1159,7 +1159,7 @@ export type GroupServerState = "connecting" | "connected" | "disconnected";
  * - `exited`: The server process ended.
  * - `broken`: The connection broke, or a message could not be read.
  * - `sessionLost`: The server no longer knows the session, and did not open another one.
- * - `invalidResponse`: The reply is not a valid result of the method.
+ * - `invalidResponse`: The reply is not a JSON-RPC message, or not a valid result of the method.
  * - `addressInUse`: Another program is listening at the listener's address.
  * - `addressUnavailable`: The listener's address is not available: it does not belong to this
  * machine, or the process may not listen there.

@@ -1250,6 +1250,45 @@ async fn a_body_that_is_no_message_is_said_to_be_none() {
 }
 
 #[tokio::test]
+async fn a_reply_without_the_response_is_invalid_in_both_eras() {
+    const JSON: &str = "content-type: application/json\r\n";
+    const EVENTS: &str = "content-type: text/event-stream\r\n";
+    for (status, headers, body) in [
+        (200, "content-type: text/html\r\n", "<h1>Log in</h1>"),
+        (200, "", ""),
+        (202, "", ""),
+        (200, JSON, ""),
+        (200, JSON, "<h1>Log in</h1>"),
+        (200, JSON, "{}"),
+        (200, JSON, r#"{"jsonrpc": "2.0", "method": "notifications/message"}"#),
+        (200, JSON, r#"{"jsonrpc": "2.0", "id": 999, "result": {}}"#),
+        (200, EVENTS, "data: <h1>Log in</h1>\n\n"),
+        (200, EVENTS, "data: {}\n\ndata: {}\n\n"),
+    ] {
+        for (choice, _) in every_choice() {
+            let server = Scripted::new(move |_| (0, http(status, headers, body))).await;
+            let error = match connect(&server, choice).await {
+                Ok(client) => request(&client, "tools/list").await.unwrap_err(),
+                Err(error) => error,
+            };
+            let facts = error.connection().unwrap();
+            let found = (facts.reason, facts.http_status);
+            assert_eq!(found, (Some(FailureReason::InvalidResponse), Some(status)), "{choice:?} {body:?}: {error}");
+        }
+        let server = legacy(move |_| (0, http(status, headers, body))).await;
+        let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
+        let error = request(&client, "tools/list").await.unwrap_err();
+        assert_eq!(error.connection().unwrap().reason, Some(FailureReason::InvalidResponse), "{body:?}: {error}");
+    }
+    // A stream that ends early may be that of a server that is being restarted.
+    let early = r#"data: {"jsonrpc": "2.0", "method": "notifications/message"}"#;
+    let server = legacy(move |_| (0, http(200, EVENTS, &format!("{early}\n\n")))).await;
+    let client = connect(&server, RevisionChoice::Legacy).await.unwrap();
+    let error = request(&client, "tools/list").await.unwrap_err();
+    assert_eq!(error.connection().unwrap().reason, Some(FailureReason::Broken), "{error}");
+}
+
+#[tokio::test]
 async fn failures_contain_the_servers_output_and_advice() {
     const HTML: &str = "Content-Type: text/html\r\n";
     let plan = r#"{"error": "your plan has no MCP"}"#;

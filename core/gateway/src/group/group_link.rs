@@ -16,7 +16,7 @@ use trunkline_core::{
         RawJson, RequestId, Revision, RpcError,
         envelope::{Frame, FrameBounds, Message, Request, encode_error, encode_notification, encode_result},
         method::{self, MessageKind, Method, Sender, Target},
-        model::Implementation,
+        model::{FailureReason, Implementation},
     },
     runtime::{BoxedTask, Runtime},
     wire_log::Transport,
@@ -242,7 +242,10 @@ impl GroupLink {
             ClientError::Link(failure) | ClientError::NotOpened { failure, .. } => failure,
             ClientError::Closed => LinkFailure::Closed,
             ClientError::Busy(text) => LinkFailure::Congested(text),
-            error => LinkFailure::Broken(error.to_string()),
+            error => match error.connection().and_then(|facts| facts.reason) {
+                Some(FailureReason::InvalidResponse) => LinkFailure::InvalidResponse(error.to_string()),
+                _ => LinkFailure::Broken(error.to_string()),
+            },
         };
         self.inbox.failed(id, failure);
     }

@@ -69,7 +69,7 @@ fn summary(error: &ClientError, facts: &ConnectionFailure) -> String {
         ErrorKind::Timeout => "The server behind this one did not answer in time",
         ErrorKind::AuthorizationRequired => "This server lacks the authorization for the one behind it",
         ErrorKind::Cancelled => "The call of the server behind this one was cancelled",
-        ErrorKind::Transport | ErrorKind::Closed if !matches!(error, ClientError::InvalidResponse(_)) => {
+        ErrorKind::Transport | ErrorKind::Closed if facts.reason != Some(FailureReason::InvalidResponse) => {
             "The server behind this one cannot be reached now"
         }
         _ => "The response of the server behind this one is invalid",
@@ -109,6 +109,7 @@ mod tests {
     fn a_caller_elsewhere_learns_what_is_missing_without_the_details() {
         let unauthorized = LinkFailure::Unauthorized { text: "secret".into(), demand: Box::default() };
         let status = LinkFailure::Status { status: 503, text: "secret".into(), challenges: vec!["secret".into()] };
+        let page = LinkFailure::Status { status: 200, text: "secret".into(), challenges: Vec::new() };
         for (error, what, data) in [
             (ClientError::Link(unauthorized), "lacks the authorization", None),
             (
@@ -120,6 +121,11 @@ mod tests {
                 ClientError::Link(status),
                 "cannot be reached now: it answered HTTP 503",
                 Some(json!({"reason": "status", "httpStatus": 503})),
+            ),
+            (
+                ClientError::Link(page),
+                "is invalid: it answered HTTP 200",
+                Some(json!({"reason": "invalidResponse", "httpStatus": 200})),
             ),
             (
                 ClientError::Link(LinkFailure::NotStarted("secret".into())),

@@ -43,6 +43,9 @@ pub enum LinkFailure {
     /// The connection broke, or a message could not be parsed.
     #[error("{0}")]
     Broken(String),
+    /// The response is not valid.
+    #[error("{0}")]
+    InvalidResponse(String),
     /// The server demands authorization.
     #[error("{text}")]
     Unauthorized {
@@ -120,6 +123,7 @@ impl LinkFailure {
     /// `None` if it is not the connection that failed.
     fn reason(&self) -> Option<FailureReason> {
         Some(match self {
+            Self::Status { status: 200..300, .. } | Self::InvalidResponse(_) => FailureReason::InvalidResponse,
             Self::Status { .. } | Self::Redirected { .. } => FailureReason::Status,
             Self::NotStarted(_) => FailureReason::NotStarted,
             Self::Exited(end) if !end.still_running => FailureReason::Exited,

@@ -26,8 +26,8 @@ use trunkline::{
     protocol::{
         RawJson, method,
         model::{
-            ChangeKind, CompleteArgument, CompletionReference, ElicitParams, ElicitResult, Field, FormSchema,
-            LoggingLevel, Root, SubscriptionFilter, TaskStatus,
+            ChangeKind, CompleteArgument, CompletionReference, ElicitParams, ElicitResult, FailureReason, Field,
+            FormSchema, LoggingLevel, Root, SubscriptionFilter, TaskStatus,
         },
     },
     runtime::{BoxedTask, Runtime},
@@ -707,6 +707,24 @@ async fn tool_14_results_of_servers_are_checked_for_the_group() {
     soon(group.list_tools()).await.unwrap();
     let error = soon(group.call_tool("m__x", ())).await.unwrap_err().to_string();
     assert!(error.contains("\"m__x\"") && error.contains("high"), "{error}");
+}
+
+#[tokio::test]
+async fn an_invalid_response_of_a_server_is_one_of_the_group() {
+    let fake = Fake::process(|peer, message| match message["method"].as_str() {
+        Some("initialize") => {
+            let info = json!({"name": "fake", "version": "1"});
+            let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info});
+            peer.result(message, hello);
+        }
+        Some("tools/call") => peer.result(message, json!(7)),
+        _ => {}
+    });
+    let member: NamedServer = ("m".to_owned(), Ok(GroupTarget::Connector(Arc::new(Shared(Arc::clone(&fake))))));
+    let runtime = Arc::new(TestRuntime(Arc::clone(&fake.clock)));
+    let group = ClientGroup::open(runtime, [member], pinned(Revision::V2025_11_25), Arc::new(())).await.unwrap();
+    let error = soon(group.call_tool("m__x", ())).await.unwrap_err();
+    assert_eq!(error.connection().unwrap().reason, Some(FailureReason::InvalidResponse), "{error}");
 }
 
 #[tokio::test(start_paused = true)]

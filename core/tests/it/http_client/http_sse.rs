@@ -268,7 +268,11 @@ async fn sse_07_sse_08_and_sse_09_the_fallback_needs_its_statuses() {
 
 #[tokio::test]
 async fn sse_06_where_neither_transport_is_the_refusal_is_reported() {
-    for answer in [http(404, "", ""), http(200, "", "<html>"), events("event: other\ndata: x\n\n")] {
+    for (answer, reason) in [
+        (http(404, "", ""), FailureReason::Status),
+        (http(200, "", "<html>"), FailureReason::InvalidResponse),
+        (events("event: other\ndata: x\n\n"), FailureReason::Broken),
+    ] {
         let server = Scripted::new(move |request| match &*request.method {
             "GET" => (0, answer.clone()),
             _ => (0, http(404, "", "no such page")),
@@ -279,7 +283,7 @@ async fn sse_06_where_neither_transport_is_the_refusal_is_reported() {
         assert_eq!(error.connection().unwrap().http_status, Some(404));
         let place = HttpEndpoint::new(server.url.as_str()).with_http_sse(true);
         let error = timeout(TEST_TIMEOUT, Client::connect(place)).await.unwrap().err().unwrap();
-        assert_eq!(error.kind(), ErrorKind::Transport, "{error}");
+        assert_eq!(error.connection().unwrap().reason, Some(reason), "{error}");
     }
 }
 

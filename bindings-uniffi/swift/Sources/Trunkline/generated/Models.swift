@@ -2874,7 +2874,7 @@ public struct FailureReason: OpenEnum {
     /// The server no longer knows the session, and did not open another one.
     public static let sessionLost = FailureReason(rawValue: "sessionLost")
 
-    /// The reply is not a valid result of the method.
+    /// The reply is not a JSON-RPC message, or not a valid result of the method.
     public static let invalidResponse = FailureReason(rawValue: "invalidResponse")
 
     /// Another program is listening at the listener's address.

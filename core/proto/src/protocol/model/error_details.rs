@@ -25,7 +25,7 @@ crate::json_names! {
         Broken = "broken",
         /// The server no longer knows the session, and did not open another one.
         SessionLost = "sessionLost",
-        /// The reply is not a valid result of the method.
+        /// The reply is not a JSON-RPC message, or not a valid result of the method.
         InvalidResponse = "invalidResponse",
         /// Another program is listening at the listener's address.
         AddressInUse = "addressInUse",

@@ -169,6 +169,11 @@ pub(super) fn of_answer(target: &HttpTarget, answer: AnswerHead, body: &[u8]) ->
     }
 }
 
+/// A successful response that does not contain what it must.
+pub(super) fn no_response(status: StatusCode, text: String) -> LinkFailure {
+    LinkFailure::Status { status: status.as_u16(), text, challenges: Vec::new() }
+}
+
 /// A session refused by the server.
 pub(super) fn session_lost(answer: &AnswerHead, body: &[u8]) -> LinkFailure {
     let said = answer.sent.without(body);

@@ -127,8 +127,9 @@ impl LinkContext {
         if !response.status().is_success() {
             return Err(self.refusal(response).await.into_failure(&self.route.target));
         }
+        let (target, status) = (&self.route.target, response.status());
         let no_endpoint =
-            |why: &str| LinkFailure::Broken(format!("There is no HTTP+SSE at {}: {why}", self.route.target));
+            |why: &str| http_failure::no_response(status, format!("There is no HTTP+SSE at {target}: {why}"));
         if !content::is_type(response.headers(), &EVENT_STREAM) {
             return Err(no_endpoint("GET returned no event stream"));
         }
@@ -141,7 +142,7 @@ impl LinkContext {
     /// Begins the conversation. An error means that the server names an unusable endpoint.
     fn begin_http_sse(self: &Arc<Self>, found: FoundHttpSse) -> Result<&HttpSse, LinkFailure> {
         let FoundHttpSse { response, stream, uri } = found;
-        let endpoint = self.endpoint_at(response.url(), &uri)?;
+        let endpoint = self.endpoint_at(&response, &uri)?;
         let http_sse = self.http_sse.get_or_init(|| HttpSse { endpoint, posting: Arc::default() });
         self.spawn(Arc::clone(self).read_http_sse(response, stream));
         Ok(http_sse)
@@ -166,11 +167,13 @@ impl LinkContext {
     }
 
     /// SSE-11: the URI is relative to that of the stream, and must have the same origin.
-    fn endpoint_at(&self, stream: &Url, uri: &str) -> Result<Url, LinkFailure> {
+    fn endpoint_at(&self, response: &Response, uri: &str) -> Result<Url, LinkFailure> {
         let unusable = |why: &str| {
             let (uri, target) = (printable(&http_failure::redacted(uri)), &self.route.target);
-            LinkFailure::Broken(format!("The stream of {target} names the endpoint {uri}, which was rejected: {why}"))
+            let text = format!("The stream of {target} names the endpoint {uri}, which was rejected: {why}");
+            http_failure::no_response(response.status(), text)
         };
+        let stream = response.url();
         let endpoint = stream.join(uri).map_err(|error| unusable(&format!("it is not a URL ({error})")))?;
         if endpoint.origin() != stream.origin() {
             return Err(unusable("messages and their headers are not sent to another origin"));

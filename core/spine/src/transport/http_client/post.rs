@@ -47,6 +47,13 @@ enum PostEnd {
     Early(Option<LinkFailure>),
 }
 
+/// The messages of a part of a stream.
+pub(super) struct TakenEvents {
+    /// The request has been answered.
+    answered: bool,
+    last: Option<Bytes>,
+}
+
 /// Why a POST failed.
 pub(super) struct PostRefused {
     pub(super) failure: LinkFailure,
@@ -72,10 +79,7 @@ impl LinkContext {
         let failure = match outcome {
             // The response arrives on the stream.
             Ok(()) if self.http_sse.get().is_some() => return,
-            Ok(()) => LinkFailure::Broken(format!(
-                "The HTTP response from {} ended without a response to {}",
-                self.route.target, request.method
-            )),
+            Ok(()) => LinkFailure::Broken(self.without_response(request)),
             Err(failure) => failure,
         };
         self.inbox.failed(&request.id, failure);
@@ -151,18 +155,33 @@ impl LinkContext {
         let body = http_failure::read(&self.route.target, response, self.route.max_message_bytes).await?;
         if !body.is_empty() {
             self.inbox.message(body.clone());
-            if message.request.as_ref().is_some_and(|request| self.inbox.is_pending(&request.id))
-                && let Some(Err(malformed)) = Frame::parse(&body, FrameBounds::NONE).messages().first()
-            {
-                let (target, problem) = (&self.route.target, &malformed.error.message);
-                return Err(
-                    LinkFailure::Broken(format!("The HTTP response from {target} is no message: {problem}")).into()
-                );
-            }
-        } else if message.request.is_some() {
-            return Err(http_failure::of_answer(&self.route.target, AnswerHead::bare(status), &body).into());
         }
-        Ok(())
+        match message.request.as_ref().filter(|request| self.inbox.is_pending(&request.id)) {
+            Some(_) if body.is_empty() => {
+                Err(http_failure::of_answer(&self.route.target, AnswerHead::bare(status), &body).into())
+            }
+            Some(request) => {
+                let failure = self.not_a_message(status, &body);
+                Err(failure.unwrap_or_else(|| http_failure::no_response(status, self.without_response(request))).into())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The failure of a response that is not a message, if it is none.
+    fn not_a_message(&self, status: StatusCode, frame: &Bytes) -> Option<LinkFailure> {
+        match Frame::parse(frame, FrameBounds::NONE).messages().first() {
+            Some(Err(malformed)) => {
+                let (target, problem) = (&self.route.target, &malformed.error.message);
+                let text = format!("The HTTP response from {target} is no message: {problem}");
+                Some(http_failure::no_response(status, text))
+            }
+            _ => None,
+        }
+    }
+
+    fn without_response(&self, request: &RequestHead) -> String {
+        format!("The HTTP response from {} ended without a response to {}", self.route.target, request.method)
     }
 
     /// Handles a refused session. Servers modeled on the TypeScript SDK's examples respond with 400
@@ -185,31 +204,40 @@ impl LinkContext {
     ) -> Result<(), LinkFailure> {
         let mut stream = EventStream::new(self.route.max_message_bytes);
         let mut pauses = StreamPauses::default();
+        let (status, mut last) = (response.status(), None);
         loop {
-            let broke = match self.read_events(&mut stream, response, request).await? {
+            let broke = match self.read_events(&mut stream, response, request, &mut last).await? {
                 PostEnd::Answered => return Ok(()),
                 PostEnd::Early(broke) => broke,
             };
             let pause = pauses.after(&stream).unwrap_or(BACKOFF.first);
             response = match self.resume(&mut stream, request, session.as_ref(), pause).await {
                 Some(resumed) => resumed,
-                None => return broke.map_or(Ok(()), Err),
+                None => {
+                    let failure = broke.or_else(|| self.not_a_message(status, last.as_ref()?));
+                    return failure.map_or(Ok(()), Err);
+                }
             };
         }
     }
 
-    /// Reads one connection of a stream to its end. If the server fails to end it after the
-    /// response, it is abandoned soon.
+    /// Reads one connection of a stream to its end, and keeps the last event. If the server fails
+    /// to end it after the response, it is abandoned soon.
     async fn read_events(
         &self,
         stream: &mut EventStream,
         mut response: Response,
         request: Option<&RequestHead>,
+        last: &mut Option<Bytes>,
     ) -> Result<PostEnd, LinkFailure> {
         let mut answered = false;
         while !answered {
             match response.chunk().await {
-                Ok(Some(chunk)) => answered = self.take_events(stream, &chunk, request)?,
+                Ok(Some(chunk)) => {
+                    let taken = self.take_events(stream, &chunk, request)?;
+                    answered = taken.answered;
+                    *last = taken.last.or(last.take());
+                }
                 Ok(None) => return Ok(PostEnd::Early(None)),
                 Err(error) => return Ok(PostEnd::Early(Some(http_failure::of_reqwest(&self.route.target, error)))),
             }
@@ -256,20 +284,22 @@ impl LinkContext {
         None
     }
 
-    /// Passes all completed messages of a stream to the inbox. Returns whether the request has been
-    /// answered.
+    /// Passes all completed messages of a stream to the inbox.
     pub(super) fn take_events(
         &self,
         stream: &mut EventStream,
         chunk: &[u8],
         request: Option<&RequestHead>,
-    ) -> Result<bool, LinkFailure> {
+    ) -> Result<TakenEvents, LinkFailure> {
         let too_large = |error| LinkFailure::Broken(format!("{}: {error}", self.route.target));
         stream.push(chunk);
+        let mut last = None;
         while let Some(message) = stream.next_message().map_err(too_large)? {
+            last = Some(message.clone());
             self.inbox.message(message);
         }
-        Ok(request.is_some_and(|request| !self.inbox.is_pending(&request.id)))
+        let answered = request.is_some_and(|request| !self.inbox.is_pending(&request.id));
+        Ok(TakenEvents { answered, last })
     }
 
     /// Reads a response without a message: an HTTP error, or an unexpected content type.

@@ -1928,7 +1928,7 @@ public class FailureReason(
         @JvmField
         public val SESSION_LOST: FailureReason = FailureReason("sessionLost")
 
-        /** The reply is not a valid result of the method. */
+        /** The reply is not a JSON-RPC message, or not a valid result of the method. */
         @JvmField
         public val INVALID_RESPONSE: FailureReason = FailureReason("invalidResponse")
 

@@ -33,7 +33,7 @@ public final class FailureReason extends OpenEnum {
   /** The server no longer knows the session, and did not open another one. */
   public static final FailureReason SESSION_LOST = new FailureReason("sessionLost");
 
-  /** The reply is not a valid result of the method. */
+  /** The reply is not a JSON-RPC message, or not a valid result of the method. */
   public static final FailureReason INVALID_RESPONSE = new FailureReason("invalidResponse");
 
   /** Another program is listening at the listener's address. */
