@@ -270,12 +270,15 @@ impl Negotiation {
                 }
             }
             ProbeOutcome::Error(error) if error.is_modern() => Err(NegotiationError::Refused(error)),
-            ProbeOutcome::Error(_) | ProbeOutcome::InvalidResponse(_) => self.handshake(false),
+            ProbeOutcome::Error(_) => self.handshake(false),
+            ProbeOutcome::InvalidResponse(text) => self.handshake_or(false, NegotiationError::InvalidResponse(text)),
             // Authorization errors, proxies and outages do not reveal the server's era.
             ProbeOutcome::Status(401 | 403 | 407 | 500.., text) => Err(NegotiationError::Transport(text)),
-            ProbeOutcome::Status(..) => self.handshake(false),
+            // A legacy server with sessions sends this.
+            ProbeOutcome::Status(400, _) => self.handshake(false),
+            ProbeOutcome::Status(_, text) => self.handshake_or(false, NegotiationError::Transport(text)),
             ProbeOutcome::TimedOut if self.pipe => self.handshake(false),
-            ProbeOutcome::Exited(_) if self.pipe => self.handshake(true),
+            ProbeOutcome::Exited(text) if self.pipe => self.handshake_or(true, NegotiationError::Transport(text)),
             ProbeOutcome::TimedOut => Err(NegotiationError::TimedOut),
             ProbeOutcome::Exited(text) | ProbeOutcome::Unreachable(text) => Err(NegotiationError::Transport(text)),
         }
@@ -347,6 +350,12 @@ impl Negotiation {
             RevisionChoice::Auto => self.send(Probe::Initialize { revision: Revision::LATEST_LEGACY, fresh }),
             _ => self.nothing_in_common(&["a legacy revision".into()]),
         }
+    }
+
+    /// The failure, if there is no falling back: then it does not matter whether the server knows
+    /// the other era.
+    fn handshake_or(&mut self, fresh: bool, failure: NegotiationError) -> NextStep {
+        if self.choice == RevisionChoice::Auto { self.handshake(fresh) } else { Err(failure) }
     }
 
     fn send(&mut self, probe: Probe) -> NextStep {
@@ -572,7 +581,21 @@ mod tests {
 
     #[test]
     fn modern_only_never_falls_back() {
-        let (mut negotiation, _) = Negotiation::start(RevisionChoice::Modern, true);
-        assert!(matches!(negotiation.next(ProbeOutcome::TimedOut), NegotiationStep::Fail(_)));
+        let text = || "why".to_owned();
+        for (outcome, reported) in [
+            (ProbeOutcome::Exited(text()), NegotiationError::Transport(text())),
+            (ProbeOutcome::Status(404, text()), NegotiationError::Transport(text())),
+            (ProbeOutcome::Status(200, text()), NegotiationError::Transport(text())),
+            (ProbeOutcome::InvalidResponse(text()), NegotiationError::InvalidResponse(text())),
+        ] {
+            let (mut negotiation, _) = Negotiation::start(RevisionChoice::Modern, true);
+            assert_eq!(negotiation.next(outcome), NegotiationStep::Fail(reported));
+        }
+        let legacy = [ProbeOutcome::Error(RpcError::new(-32601, "x")), ProbeOutcome::Status(400, text())];
+        for outcome in legacy.into_iter().chain([ProbeOutcome::TimedOut]) {
+            let (mut negotiation, _) = Negotiation::start(RevisionChoice::Modern, true);
+            let step = negotiation.next(outcome);
+            assert!(matches!(step, NegotiationStep::Fail(NegotiationError::NoCommonRevision { .. })), "{step:?}");
+        }
     }
 }

@@ -95,6 +95,26 @@ async fn a_server_that_dies_fails_its_calls_with_its_last_words() {
     assert_eq!(soon(client.call_tool("any", json!({}))).await.unwrap_err(), later);
 }
 
+#[tokio::test]
+#[cfg(unix)]
+async fn a_program_that_is_not_a_server_is_told_from_a_server_that_fails() {
+    use FailureReason::{Exited, InvalidResponse};
+    for (script, reason, code) in [
+        ("echo Usage: tool", InvalidResponse, None),
+        ("echo Usage: tool; exit 2", Exited, Some(2)),
+        ("exit 0", Exited, Some(0)),
+    ] {
+        for choice in [RevisionChoice::Auto, RevisionChoice::Legacy, RevisionChoice::Modern] {
+            let options = ClientOptions::default().with_revision(choice);
+            let error = connect(ChildCommand::new(["sh", "-c", script]), options).await.err().unwrap();
+            let facts = error.connection().unwrap();
+            assert_eq!((facts.reason, facts.exit_code), (Some(reason), code), "{choice:?} {script}: {error}");
+            let quoted = "not a message: \"Usage: tool\"";
+            assert_eq!(error.to_string().contains(quoted), script.contains("Usage"), "{choice:?} {script}: {error}");
+        }
+    }
+}
+
 /// A client of a program that is not a server, spoken to without a probe.
 #[cfg(unix)]
 async fn of_program(script: &str) -> Client {

@@ -221,13 +221,26 @@ impl ClientInner {
                     step = negotiation.next(probe_outcome(outcome)?);
                 }
                 NegotiationStep::Done(negotiated) => return self.settle(negotiated).await,
-                NegotiationStep::Fail(error) => {
-                    return Err(match (error, failure) {
-                        (NegotiationError::Transport(text), Some(failure)) => ClientError::NotOpened { text, failure },
-                        (error, _) => ClientError::Negotiation(error),
-                    });
+                NegotiationStep::Fail(error) => return Err(self.not_negotiated(error, failure)),
+            }
+        }
+    }
+
+    fn not_negotiated(&self, error: NegotiationError, failure: Option<LinkFailure>) -> ClientError {
+        let (text, failure) = match (error, failure) {
+            (NegotiationError::Transport(text), Some(failure)) => (text, failure),
+            (error, _) => return ClientError::Negotiation(error),
+        };
+        match (failure, self.invalid_frames.latest()) {
+            (LinkFailure::Exited(exit), Some(frame)) => {
+                let text = format!("the server sent something that is not a message: {frame:?}; {text}");
+                // A program that has done its work is not a server.
+                match exit.exit_code {
+                    Some(0) => ClientError::Negotiation(NegotiationError::InvalidResponse(text)),
+                    _ => ClientError::NotOpened { text, failure: LinkFailure::Exited(exit) },
                 }
             }
+            (failure, _) => ClientError::NotOpened { text, failure },
         }
     }
 
