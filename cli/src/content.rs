@@ -86,10 +86,9 @@ impl<'a> Content<'a> {
 }
 
 fn decoded(data: &str) -> Result<Vec<u8>, Failure> {
-    STANDARD.decode(data).map_err(|error| {
-        let message = format!("the server sent content that is not base64: {error}");
-        Failure::new(crate::exit::Exit::Protocol, "invalidResponse", message)
-    })
+    STANDARD
+        .decode(data)
+        .map_err(|error| Failure::invalid_response(format!("the server sent content that is not base64: {error}")))
 }
 
 /// The ending of a file: a server must not choose anything but letters and digits.

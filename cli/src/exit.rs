@@ -28,7 +28,7 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Done,
         Self::Faulty,
         Self::Usage,
@@ -44,6 +44,20 @@ impl Exit {
     /// The exit with this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|exit| exit.name() == name)
+    }
+
+    /// Advice, if nothing more precise is known.
+    pub(crate) fn advice(self) -> Option<&'static str> {
+        match self {
+            Self::Done | Self::Faulty | Self::Interrupted => None,
+            Self::Usage => Some("correct this and try again: `trunkline help COMMAND` lists the flags"),
+            Self::Login => Some("log in with `trunkline login SERVER`, or pass a token with --bearer-env NAME"),
+            Self::Unreachable => Some("try again; --wire DIR records what is sent and received"),
+            Self::Refused => Some("the server says why: correct the request, or ask the operator of the server"),
+            Self::Protocol => Some("check that this is the right server, and report this to its authors"),
+            Self::Person => Some("run it in a terminal"),
+            Self::Timeout => Some("give it more time: --timeout 5m for a call, --connect-timeout 2m to connect"),
+        }
     }
 
     /// The name in the JSON of an error.

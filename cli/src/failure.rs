@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use trunkline::{
     ClientError, RpcError,
-    client::ErrorKind,
+    client::{ErrorKind, NegotiationError},
     printable,
     protocol::model::{ConnectionFailure, FailureReason},
 };
@@ -83,6 +83,11 @@ impl Failure {
         Self::new(Exit::Unreachable, "unreachable", message)
     }
 
+    /// The server sent what cannot be used.
+    pub(crate) fn invalid_response(message: impl Into<String>) -> Self {
+        Self::new(Exit::Protocol, "invalidResponse", message).tried("reading the response")
+    }
+
     /// The server has none of that name: `what` is a tool, a prompt and so on.
     pub(crate) fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         let near = nearest(name, known);
@@ -109,9 +114,9 @@ impl Failure {
         })
     }
 
-    /// Says what to do, unless that is known already.
+    /// Says what to do if the server has refused the request, unless that is known already.
     pub(crate) fn or_hint(self, hint: &str) -> Self {
-        if self.hint.is_some() { self } else { self.hint(hint) }
+        if self.hint.is_some() || self.exit != Exit::Refused { self } else { self.hint(hint) }
     }
 
     /// Says what to do.
@@ -120,11 +125,16 @@ impl Failure {
     }
 
     pub(crate) fn at(self, target: &str) -> Self {
-        let hint = match self.exit {
-            Exit::Login => self.hint.map(|hint| hint.replace("SERVER", target)),
-            _ => self.hint,
-        };
-        Self { target: Some(target.to_owned()), hint, ..self }
+        Self { target: Some(target.to_owned()), ..self }
+    }
+
+    /// The hint, or else the advice for all failures of this kind.
+    fn advice(&self) -> Option<String> {
+        let hint = self.hint.as_deref().or_else(|| self.exit.advice())?;
+        Some(match &self.target {
+            Some(target) if self.exit == Exit::Login => hint.replace("SERVER", target),
+            _ => hint.to_owned(),
+        })
     }
 
     /// The lines for people, safe to print: `error: …`, `  tried: …`, `  do:    …`.
@@ -134,7 +144,7 @@ impl Failure {
         if !self.tried.is_empty() {
             lines.push(("  tried: ", line(&self.tried.join(", "))));
         }
-        lines.extend(self.hint.iter().map(|hint| ("  do:    ", line(hint))));
+        lines.extend(self.advice().map(|advice| ("  do:    ", line(&advice))));
         lines
     }
 
@@ -148,7 +158,7 @@ impl Failure {
             "kind": self.exit.name(),
             "code": self.code,
             "message": self.message,
-            "hint": self.hint,
+            "hint": self.advice(),
             "target": self.target,
             "causes": self.stderr(),
         }})
@@ -176,7 +186,8 @@ impl From<&Failure> for Problem {
             code: code.clone(),
             what: shortened(what),
             tried: (!tried.is_empty()).then(|| shortened(&tried.join(", "))),
-            hint: hint.clone(),
+            // A page has no flags.
+            hint: if *exit == Exit::Usage { hint.clone() } else { failure.advice() },
             lines: failure.stderr().iter().map(|line| shortened(line)).collect(),
             rpc: rpc.map(|RpcError { code, message, data }| {
                 let data = data.filter(|data| data.to_string().len() <= MAX_PROBLEM_BYTES);
@@ -230,7 +241,9 @@ fn in_flags(message: String) -> String {
 fn exit_of(error: &ClientError, reason: Option<&FailureReason>) -> Exit {
     match error {
         ClientError::NoInput(_) | ClientError::InputRequired(_) => return Exit::Person,
-        ClientError::Negotiation(trunkline::client::NegotiationError::Refused(_)) => return Exit::Protocol,
+        ClientError::Negotiation(NegotiationError::Refused(_)) | ClientError::TooManyRounds(_) => {
+            return Exit::Protocol;
+        }
         _ => {}
     }
     match error.kind() {
@@ -245,14 +258,12 @@ fn exit_of(error: &ClientError, reason: Option<&FailureReason>) -> Exit {
     }
 }
 
+const CHECK_URL: &str = "check the URL: endpoints often end in /mcp or /sse";
+
 /// The advice for the person at the terminal.
 fn hint_of(error: &ClientError, connection: Option<&ConnectionFailure>) -> Option<String> {
     let hint = match error.kind() {
-        ErrorKind::Timeout => "give it more time: --timeout 5m for a call, --connect-timeout 2m to connect",
         ErrorKind::Version => "leave the revision open: --era auto",
-        ErrorKind::AuthorizationRequired => {
-            "log in with `trunkline login SERVER`, or pass a token with --bearer-env NAME"
-        }
         ErrorKind::Busy => "try again later",
         ErrorKind::Transport => match connection?.reason.as_ref()? {
             FailureReason::NotStarted => "run the command by itself: it starts without a shell",
@@ -262,11 +273,8 @@ fn hint_of(error: &ClientError, connection: Option<&ConnectionFailure>) -> Optio
             FailureReason::Refused => "start the server, or correct the host and port",
             FailureReason::Unreachable => "check the host name and the network; --proxy URL names a proxy",
             FailureReason::Tls => "trust another certificate with --ca FILE",
-            FailureReason::Status => "check the URL: endpoints often end in /mcp or /sse",
-            FailureReason::InvalidResponse => "report this to the authors of the server",
-            FailureReason::Broken | FailureReason::SessionLost => {
-                "try again; --wire DIR records what is sent and received"
-            }
+            FailureReason::Status => CHECK_URL,
+            FailureReason::InvalidResponse if connection?.http_status.is_some() => CHECK_URL,
             _ => return None,
         },
         _ => return None,
@@ -308,5 +316,15 @@ mod tests {
         let failure = Failure::usage("bad\u{1b}[31m\nsecond").tried("one").tried("two").hint("do\u{202e} it");
         let lines: Vec<_> = failure.lines().into_iter().map(|(start, text)| format!("{start}{text}")).collect();
         assert_eq!(lines, ["error: bad\n         second", "  tried: one, two", "  do:    do it"]);
+    }
+
+    #[test]
+    fn every_failure_says_what_to_do() {
+        for exit in Exit::ALL {
+            let lines = Failure::new(exit, "code", "message").lines();
+            let is_failure = !matches!(exit, Exit::Done | Exit::Faulty | Exit::Interrupted);
+            assert_eq!(lines.last().is_some_and(|(start, _)| *start == "  do:    "), is_failure, "{exit:?}");
+        }
+        assert_eq!(Failure::invalid_response("message").lines().len(), 3);
     }
 }

@@ -28,9 +28,8 @@ pub(crate) struct ResultFlags {
 impl ResultFlags {
     /// Prints a result.
     pub(crate) fn show(&self, connection: &Connection, raw: &RawJson, output: &Output) -> Result<Exit, Failure> {
-        let result: CallToolResult = raw.parse().map_err(|error| {
-            Failure::new(Exit::Protocol, "invalidResponse", format!("the result cannot be read: {error}"))
-        })?;
+        let result: CallToolResult =
+            raw.parse().map_err(|error| Failure::invalid_response(format!("the result cannot be read: {error}")))?;
         if result.is_error
             && let Some(unanswered) = connection.unanswered()
         {
@@ -47,7 +46,8 @@ impl ResultFlags {
             }
             None if self.structured => {
                 let failure = Failure::new(Exit::Refused, "unsupported", "the result has no structured content");
-                return Err(failure.hint("leave out --structured"));
+                let failure = failure.tried(format!("reading the result of {}", connection.identity()));
+                return Err(failure.hint("leave out --structured").at(&connection.server.label));
             }
             _ => {
                 let mut content = Content::new(output, &self.save);

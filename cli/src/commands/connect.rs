@@ -103,7 +103,7 @@ impl Close {
 
 #[cfg(unix)]
 mod background {
-    use crate::{commands::bridge::Bridge, failure::Failure, person, sessions::Session};
+    use crate::{commands::bridge::Bridge, exit::Exit, failure::Failure, person, sessions::Session};
     use std::{
         env,
         ffi::OsString,
@@ -161,10 +161,14 @@ mod background {
     }
 
     fn not_started(session: &Session, mut child: Child) -> Failure {
+        let has_ended = !matches!(child.try_wait(), Ok(None));
         let _ = child.kill();
         let _ = child.wait();
-        let late = || Failure::unreachable("it did not listen in time").hint("give it more time: --connect-timeout 2m");
-        logged(session).unwrap_or_else(|| not_begun(session, late()))
+        let failure = || match has_ended {
+            true => Failure::unreachable("it ended before it listened"),
+            false => Failure::new(Exit::Timeout, "timeout", "it did not listen in time"),
+        };
+        logged(session).unwrap_or_else(|| not_begun(session, failure()))
     }
 
     fn logged(session: &Session) -> Option<Failure> {

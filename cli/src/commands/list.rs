@@ -222,14 +222,12 @@ fn read<T: serde::de::DeserializeOwned>(item: &RawValue) -> Result<T, Failure> {
 }
 
 fn read_json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Failure> {
-    serde_json::from_str(text)
-        .map_err(|error| Failure::new(Exit::Protocol, "invalidResponse", format!("the list cannot be read: {error}")))
+    serde_json::from_str(text).map_err(|error| Failure::invalid_response(format!("the list cannot be read: {error}")))
 }
 
 fn schema_of(tool: &RawValue) -> Result<RawJson, Failure> {
     let tool: Tool = read(tool)?;
-    RawJson::from_value(&tool.input_schema)
-        .map_err(|error| Failure::new(Exit::Protocol, "invalidResponse", error.to_string()))
+    RawJson::from_value(&tool.input_schema).map_err(|error| Failure::invalid_response(error.to_string()))
 }
 
 /// One object: what is known of the server, and the lists as it wrote them.
@@ -247,7 +245,7 @@ fn print_json(connection: &Connection, lists: &[Listed], output: &Output) -> Res
         text += &format!(",\"{}\":[{}]", kind.list().1, items.join(","));
     }
     let json = RawJson::from_text((text + "}").into());
-    output.raw(&json.map_err(|error| Failure::new(Exit::Protocol, "invalidResponse", error.to_string()))?);
+    output.raw(&json.map_err(|error| Failure::invalid_response(error.to_string()))?);
     Ok(())
 }
 

@@ -58,6 +58,7 @@ impl Listen {
             print(&json!(change));
         }
         let ended = Failure::unreachable(format!("{} has ended the subscription", connection.server.label));
+        let ended = ended.tried(format!("listening at {}", connection.identity()));
         Err(ended.hint("start it again, and listen again").at(&connection.server.label))
     }
 }

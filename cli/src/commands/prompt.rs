@@ -63,7 +63,8 @@ impl Prompt {
         let prompts = prompts.map_err(|error| connection.failure(error, "listing prompts"))?;
         let Some(prompt) = prompts.iter().find(|prompt| prompt.name == *name) else {
             let failure = Failure::unknown("prompt", name, prompts.iter().map(|prompt| prompt.name.as_str()));
-            return Err(failure.tried(format!("listing prompts at {}", connection.identity())));
+            let failure = failure.tried(format!("listing prompts at {}", connection.identity()));
+            return Err(failure.at(&connection.server.label));
         };
         check(prompt, &arguments).map_err(|failure| failure.at(&connection.server.label))?;
         let arguments: Map<String, Value> = arguments.into_iter().map(|(name, text)| (name, text.into())).collect();
@@ -74,9 +75,9 @@ impl Prompt {
         if output.json {
             output.raw(&raw);
         } else {
-            let result: GetPromptResult = raw.parse().map_err(|error| {
-                Failure::new(Exit::Protocol, "invalidResponse", format!("the result cannot be read: {error}"))
-            })?;
+            let result: GetPromptResult = raw
+                .parse()
+                .map_err(|error| Failure::invalid_response(format!("the result cannot be read: {error}")))?;
             let mut content = Content::new(output, &self.save);
             for message in &result.messages {
                 output.line(&format!("{BOLD}{}:{BOLD:#}", one_line(message.role.as_str())));

@@ -67,9 +67,9 @@ impl Read {
                 output.raw(&raw);
                 continue;
             }
-            let result: ReadResourceResult = raw.parse().map_err(|error| {
-                Failure::new(Exit::Protocol, "invalidResponse", format!("the result cannot be read: {error}"))
-            })?;
+            let result: ReadResourceResult = raw
+                .parse()
+                .map_err(|error| Failure::invalid_response(format!("the result cannot be read: {error}")))?;
             let alone = uris.len() == 1 && result.contents.len() == 1;
             for contents in &result.contents {
                 content.resource(contents, alone)?;

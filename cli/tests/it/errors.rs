@@ -15,7 +15,7 @@ fn each_failure_to_connect_says_what_was_tried_and_what_to_do() {
     let dead = dead();
     for (url, code, words) in [
         (&dead, 4, &["start the server, or correct the host and port"][..]),
-        (&html, 4, &["text/html"]),
+        (&html, 6, &["text/html", "check the URL"]),
         (&missing, 4, &["404", "endpoints often end in /mcp"]),
         (&closed, 3, &["--bearer-env NAME", "trunkline login http://127.0.0.1"]),
     ] {
@@ -29,7 +29,7 @@ fn each_failure_to_connect_says_what_was_tried_and_what_to_do() {
 }
 
 /// Each command that needs a server; `SERVER` stands for its URL.
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 15] = [
     "list SERVER",
     "call SERVER echo",
     "read SERVER notes://today",
@@ -43,24 +43,46 @@ const COMMANDS: [&str; 13] = [
     "task list SERVER",
     "ping SERVER",
     "connect SERVER @notes",
+    "login SERVER",
+    "token SERVER",
 ];
 
 /// Servers that cannot be used, and the exit code for each.
-fn unusable() -> [(String, i32); 6] {
+fn unusable() -> [(String, i32); 4] {
     [
         (dead(), 4),
-        (answering("200 OK", "Content-Type: text/html\r\n", "<html><title>Log in</title></html>"), 4),
         (answering("404 Not Found", "Content-Type: text/plain\r\n", "nothing here"), 4),
-        (answering("200 OK", "Content-Type: application/json\r\n", "{}"), 4),
         (answering("401 Unauthorized", "WWW-Authenticate: Bearer\r\n", ""), 3),
         (silent(), 8),
     ]
 }
 
-/// Runs a command on a server.
-fn run_at(command: &str, url: &str) -> Ran {
+/// Servers that answer a request with what is no response to it, or refuse the handshake.
+fn senseless() -> Vec<String> {
+    const HTML: &str = "<html><title>Log in</title></html>";
+    const JSON: &str = "Content-Type: application/json\r\n";
+    const EVENTS: &str = "Content-Type: text/event-stream\r\n";
+    let bodies = [
+        ("200 OK", "Content-Type: text/html\r\n", HTML),
+        ("200 OK", "", ""),
+        ("202 Accepted", "", ""),
+        ("200 OK", JSON, ""),
+        ("200 OK", JSON, HTML),
+        ("200 OK", JSON, "{}"),
+        ("200 OK", JSON, r#"{"jsonrpc": "2.0", "method": "notifications/message"}"#),
+        ("200 OK", JSON, r#"{"jsonrpc": "2.0", "id": 999, "result": {}}"#),
+        ("200 OK", EVENTS, "data: <html>\n\n"),
+        ("200 OK", EVENTS, "data: {}\n\ndata: {}\n\n"),
+        ("400 Bad Request", JSON, r#"{"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "no"}}"#),
+    ];
+    bodies.into_iter().map(|(status, headers, body)| answering(status, headers, body)).collect()
+}
+
+/// Runs a command on a server that it fails to use, with this exit code.
+fn run_at(command: &str, url: &str, code: i32) -> Ran {
     let words: Vec<_> = command.split(' ').map(|word| if word == "SERVER" { url } else { word }).collect();
-    trunkline(&[&words[..], &["--connect-timeout", "1s"]].concat())
+    let connect_timeout = if code == 8 { "1s" } else { "30s" };
+    trunkline(&[&words[..], &["--connect-timeout", connect_timeout]].concat())
 }
 
 #[test]
@@ -71,20 +93,65 @@ fn every_command_says_what_is_wrong_what_was_tried_and_what_to_do() {
             let servers = &servers;
             scope.spawn(move || {
                 for (url, code) in servers {
-                    has_three_lines(run_at(command, url).failed(*code), command);
+                    has_three_lines(run_at(command, url, *code).failed(*code), command);
                 }
-                let words = command.split(' ').filter(|word| *word != "SERVER");
-                let words: Vec<_> = words.chain(["--", "no-such-program"]).collect();
-                has_three_lines(trunkline(&words).failed(4), command);
+                // These two are for servers with a URL.
+                if !command.starts_with("login") && !command.starts_with("token") {
+                    let words = command.split(' ').filter(|word| *word != "SERVER");
+                    let words: Vec<_> = words.chain(["--", "no-such-program"]).collect();
+                    has_three_lines(trunkline(&words).failed(4), command);
+                }
             });
         }
     });
 }
 
 #[test]
+fn every_command_tells_a_server_that_breaks_the_protocol_from_one_that_is_away() {
+    let servers = senseless();
+    thread::scope(|scope| {
+        for (row, command) in COMMANDS.into_iter().enumerate() {
+            let servers = &servers;
+            scope.spawn(move || {
+                for (number, url) in servers.iter().enumerate() {
+                    // All commands connect alike: one plays every era, and the others take turns.
+                    let turn = ["legacy", "modern"][(row + number) % 2];
+                    let eras = if row == 0 { &["auto", "legacy", "modern"][..] } else { &[turn] };
+                    for era in eras {
+                        let ran = run_at(&format!("{command} --era {era}"), url, 6);
+                        has_three_lines(ran.failed(6), &format!("{command}, {era}, body {number}"));
+                    }
+                }
+            });
+        }
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn a_process_that_prints_no_message_breaks_the_protocol() {
+    let wrong = r#"id=0; while read line; do id=$((id+1)); echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":7}"; done"#;
+    for (program, code, said) in [
+        ("echo Usage: tool", 6, "not a message: \"Usage: tool\""),
+        ("echo '{\"level\":30}'", 6, "not a message"),
+        ("echo Usage: tool; exit 2", 4, "not a message: \"Usage: tool\""),
+        ("exit 0", 4, "exited with status 0"),
+        (wrong, 6, ""),
+    ] {
+        for era in ["auto", "legacy", "modern"] {
+            let ran = trunkline(&["list", "--era", era, "--connect-timeout", "20s", "--", "sh", "-c", program]);
+            let text = ran.failed(code);
+            assert!(text.contains(said), "{era}: {text}");
+            has_three_lines(text, program);
+        }
+    }
+}
+
+#[test]
 fn the_report_of_inspect_says_what_is_wrong_what_was_tried_and_what_to_do() {
-    for (url, code) in unusable() {
-        let ran = run_at("inspect --once SERVER", &url);
+    let senseless = senseless().into_iter().map(|url| (url, 6));
+    for (url, code) in unusable().into_iter().chain(senseless) {
+        let ran = run_at("inspect --once SERVER", &url, code);
         assert_eq!(ran.code, Some(code), "{ran:?}");
         let problem = &ran.json()["connections"][0]["problem"];
         assert!(["what", "where", "hint"].iter().all(|line| problem[line].is_string()), "{url}: {problem}");
@@ -193,6 +260,7 @@ fn what_is_no_target_is_named() {
         (&["call", "https://x.example/"], "no tool is given"),
     ] {
         let ran = trunkline(words);
-        assert!(ran.failed(2).contains(problem), "{words:?}: {ran:?}");
+        let text = ran.failed(2);
+        assert!(text.contains(problem) && text.contains("\n  do:    "), "{words:?}: {ran:?}");
     }
 }

@@ -336,8 +336,8 @@ impl Inspector {
         }
     }
 
-    /// A server that ends at the first request of the modern era may know only the other one. If it
-    /// ends there as well, that is why neither works.
+    /// A server that refuses the first request of the modern era may know only the other one. If it
+    /// fails there as well, that is why neither works.
     fn explain(&self, state: &mut State) {
         let failed = |era: Era| {
             let connection = &state.connections[era.index()];

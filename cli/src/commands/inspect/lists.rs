@@ -201,10 +201,7 @@ fn is_reordered(old: &RawJson, new: &RawJson) -> bool {
 
 /// Reads a list.
 fn whole(result: &RawJson, list: ListName) -> Result<Whole, Failure> {
-    let wrong = || {
-        let message = format!("The server's result of {} has no list", list.method());
-        Failure::new(crate::exit::Exit::Protocol, "invalidResponse", message)
-    };
+    let wrong = || Failure::invalid_response(format!("The server's result of {} has no list", list.method()));
     let members: BTreeMap<String, &RawValue> = result.parse().map_err(|_| wrong())?;
     let items = Method::list_member(list.method()).and_then(|member| members.get(member)).ok_or_else(wrong)?;
     let count = serde_json::from_str::<Vec<IgnoredAny>>(items.get()).map_err(|_| wrong())?.len();

@@ -11,10 +11,7 @@ use super::{
     inspector::Inspector,
     state::{Era, ListName},
 };
-use crate::{
-    exit::Exit,
-    failure::{Failure, Problem},
-};
+use crate::failure::{Failure, Problem};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use policy::Policy;
@@ -171,7 +168,7 @@ fn origin_of(page: &str, port: u16) -> String {
 /// The HTML of an interface, and its metadata.
 fn interface(result: &RawJson, uri: &str) -> Result<(Bytes, Option<Value>), Failure> {
     let wrong = |what: String| {
-        let failure = Failure::new(Exit::Protocol, "invalidResponse", format!("{uri} is no user interface: {what}"));
+        let failure = Failure::invalid_response(format!("{uri} is no user interface: {what}"));
         failure.hint(format!("its type must be {}", app::MIME_TYPE))
     };
     let mut result: Value = result.parse().map_err(|error| wrong(error.to_string()))?;
