@@ -24,6 +24,7 @@ mod lint;
 mod login;
 mod login_flags;
 mod mcp_remote;
+mod misuse;
 mod output;
 mod person;
 mod progress;
@@ -62,7 +63,10 @@ struct Program {
 
 fn main() -> ExitCode {
     completion::answer(Program::command);
-    let program = Program::parse();
+    let program = match Program::try_parse() {
+        Ok(program) => program,
+        Err(error) => return misuse::print(&error, &Program::command()),
+    };
     let output = Output::new(&program.output);
     let ended = program.output.record().and_then(|()| run(program.command, &output));
     match ended {

@@ -238,6 +238,28 @@ fn an_error_is_one_line_of_json_if_that_is_wanted() {
 }
 
 #[test]
+fn a_fault_of_the_command_line_looks_like_any_other() {
+    for (words, problem, advice) in [
+        (&["list", "--nonesuch", "x"][..], "unexpected argument '--nonesuch'", "trunkline list [OPTIONS] [SERVER]"),
+        (&["list", "--timeuot", "1s", "x"], "'--timeuot'", "'--timeout'"),
+        (&["call"], "were not provided: <WORD>...", "trunkline call [OPTIONS]"),
+        (&["token"], "<SERVER>", " or trunkline token new "),
+        (&["listt"], "'listt'", "'list'"),
+        (&["list", "--era", "old", "x"], "[possible values: auto, legacy, modern]", "`trunkline help COMMAND`"),
+        (&["list", "--timeout", "soon", "x"], "'soon'", "`trunkline help COMMAND`"),
+    ] {
+        let text = trunkline(words).failed(2).to_owned();
+        let (said, to_do) = text.split_once("  do:    ").unwrap_or_else(|| panic!("{text}"));
+        assert!(said.contains(problem) && to_do.contains(advice), "{text}");
+        let ran = trunkline(&[words, &["--json"]].concat());
+        let error: Value = serde_json::from_str(&ran.stderr).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
+        assert_eq!((ran.code, &error["error"]["kind"]), (Some(2), &"usage".into()), "{error}");
+    }
+    assert!(trunkline(&["list", "--help"]).done().stdout.contains("Usage: trunkline list"));
+    assert!(trunkline(&[]).stderr.contains("Usage: trunkline"));
+}
+
+#[test]
 fn what_is_no_target_is_named() {
     let folder = Folder::new();
     let empty = folder.write("empty.json", "{}");
