@@ -58,6 +58,18 @@ fn servers_end_with_the_last_tab_and_start_with_the_next() {
 }
 
 #[test]
+fn a_server_that_never_answers_ends_with_the_last_tab() {
+    let words = ["--linger", "1s", "--connect-timeout", "1h", "--", "sh", "-c"].map(str::to_owned);
+    let silent = "while :; do sleep 1; done # plays_a_role".to_owned();
+    let page = Page::start(&[&words[..], &[silent]].concat());
+    let program = page.process.id();
+    let tab = page.tab();
+    until(|| children_of(program) > 0);
+    drop(tab);
+    until(|| children_of(program) == 0);
+}
+
+#[test]
 fn ctrl_c_ends_everything_and_prints_the_last_call() {
     let mut page = Page::of_role(Role::Inspected, &[]);
     let tab = page.tab();
@@ -142,4 +154,24 @@ fn a_login_is_a_question_and_its_steps_are_a_ladder() {
     let round = tab.round();
     page.done("answer", &json!({"round": round["id"], "action": "cancel"}));
     assert_eq!(tab.connection("legacy", "failed")["problem"]["code"], "cancelled");
+}
+
+#[test]
+fn each_era_has_its_own_login_after_the_other() {
+    let (server, desk) = (LoginServer::start(), Desk::without_browser());
+    let page = Page::run(&mut desk.trunkline(&["inspect", &server.url()]));
+    let tab = page.tab();
+    let first = tab.round();
+    assert_eq!(first["era"], "modern");
+    let snapshot = page.tab().next().unwrap();
+    let challenges = snapshot["exchanges"].as_array().unwrap().iter();
+    assert_eq!(challenges.filter(|step| step["clause"] == "RFC 9728 section 5.1").count(), 1);
+    page.done("answer", &json!({"round": first["id"], "action": "cancel"}));
+    let second = tab.until(|event| event["event"] == "round")["round"].take();
+    assert_eq!(second["era"], "legacy");
+    visit(second["params"]["url"].as_str().unwrap());
+    tab.list("legacy", "tools");
+    // A person who cancels says nothing about the revisions of the server.
+    let modern = page.tab().connection("modern", "failed");
+    assert_eq!(modern["problem"]["code"], "cancelled");
 }

@@ -21,11 +21,12 @@ use std::{
     time::Instant,
 };
 use tokio::{
+    runtime::Handle,
     sync::oneshot,
     task::{AbortHandle, JoinHandle},
 };
 use trunkline::{
-    ClientOptions, RevisionChoice,
+    Client, ClientOptions, RevisionChoice,
     auth::{AuthExchange, AuthObserver},
     client::ErrorKind,
     protocol::{RawJson, app, extension, method, model::ClientCapabilities},
@@ -208,6 +209,7 @@ impl Inspector {
         self.rounds.expect_login_of(era);
         let options = self.options(era, generation)?;
         let connection = Connection::open_with(self.server.clone(), &self.flags, options).await?;
+        let unopened = Unopened(Some(connection.client.clone()));
         self.hub.state().wire.belongs(connection.client.id().number(), era);
         let revisions = match (&self.flags.revision, era) {
             (Some(_), _) => self.flags.revisions_in_words(),
@@ -220,6 +222,7 @@ impl Inspector {
             let described = connection.client.described().await;
             described.map_err(|error| connection.failure(error, "asking the server what it is"))?;
         }
+        unopened.keep();
         Ok(Arc::new(connection))
     }
 
@@ -364,6 +367,24 @@ impl Inspector {
         for list in lists {
             let inspector = Arc::clone(self);
             tokio::spawn(async move { inspector.changed(era, *list).await });
+        }
+    }
+}
+
+/// Closes the client of an opening that fails or is stopped. The library opens clients in a task of
+/// their own, which would keep the server's process running, and the turn to log in taken.
+struct Unopened(Option<Client>);
+
+impl Unopened {
+    fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Unopened {
+    fn drop(&mut self) {
+        if let (Some(client), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
+            runtime.spawn(async move { client.close().await });
         }
     }
 }
