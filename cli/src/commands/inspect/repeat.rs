@@ -7,32 +7,51 @@ use super::{
 use crate::code;
 use std::env;
 
-/// The command line of this program. Values of headers may be secrets, and are left out.
+/// Flags with values that may be secrets, and the character that ends the name in such a value.
+const SECRETS: [(&str, char); 2] = [("--header", ':'), ("--env", '=')];
+
+/// The command line of this program, without the secrets in it.
 pub(super) fn of_this_program() -> String {
     of_words(env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()))
 }
 
 fn of_words(words: impl Iterator<Item = String>) -> String {
-    let (mut line, mut is_header) = ("trunkline".to_owned(), false);
+    let (mut line, mut secret) = ("trunkline".to_owned(), None);
     for word in words {
-        let word = match (is_header, word.strip_prefix("--header=")) {
-            (true, _) => masked(&word),
-            (false, Some(header)) => format!("--header={}", masked(header)),
-            (false, None) => word,
+        let joined =
+            SECRETS.iter().find_map(|(flag, end)| Some((flag, end, word.strip_prefix(flag)?.strip_prefix('=')?)));
+        let shown = match (secret, joined) {
+            (Some(end), _) => masked(&word, end),
+            (None, Some((flag, end, value))) => format!("{flag}={}", masked(value, *end)),
+            (None, None) => without_password(&word),
         };
-        is_header = word == "--header";
+        secret = SECRETS.iter().find(|(flag, _)| word == *flag).map(|(_, end)| *end);
         line += " ";
-        line += &code::quoted(&word);
+        line += &code::quoted(&shown);
     }
     line
 }
 
-fn masked(header: &str) -> String {
-    match header.split_once(':') {
+fn masked(value: &str, end: char) -> String {
+    match value.split_once(end) {
         // Placeholders are no secrets.
-        Some((name, value)) if !value.trim().starts_with("${") => format!("{name}: …"),
-        _ => header.to_owned(),
+        Some((name, secret)) if !secret.trim().starts_with("${") => {
+            let blank = if end == ':' { " " } else { "" };
+            format!("{name}{end}{blank}…")
+        }
+        _ => value.to_owned(),
     }
+}
+
+/// `http://user:…@proxy:3128`, for the URL of a proxy or a server with a password.
+fn without_password(word: &str) -> String {
+    let masked = word.split_once("://").and_then(|(scheme, rest)| {
+        let authority = rest.split(['/', '?', '#']).next()?;
+        let (login, _) = authority.rsplit_once('@')?;
+        let (user, _) = login.split_once(':')?;
+        Some(format!("{scheme}://{user}:…{}", &rest[login.len()..]))
+    });
+    masked.unwrap_or_else(|| word.to_owned())
 }
 
 /// The command that repeats the last call of a tool.
@@ -71,6 +90,15 @@ mod tests {
         assert_eq!(line(&["inspect", "--", "sh", "-c", "a 'b'"]), r"trunkline inspect -- sh -c 'a '\''b'\'''");
         let secret = line(&["inspect", "--header", "X-Key: s3cret", "--header=Y: s3cret", "--header", "Z: ${Z}", "u"]);
         assert_eq!(secret, "trunkline inspect --header 'X-Key: …' '--header=Y: …' --header 'Z: ${Z}' u");
+        for (word, shown) in [
+            ("--env=KEY=s3=cret", "--env=KEY=…"),
+            ("--proxy=http://ada:s3:cret@proxy:3128", "--proxy=http://ada:…@proxy:3128"),
+            ("https://ada:s3cret@a.example/mcp?x", "https://ada:…@a.example/mcp?x"),
+            ("https://ada@a.example/b:c@d", "https://ada@a.example/b:c@d"),
+        ] {
+            assert_eq!(line(&[word]), format!("trunkline {}", code::quoted(shown)));
+        }
+        assert_eq!(line(&["--env", "KEY=s3cret", "--env", "A=${B}"]), "trunkline --env 'KEY=…' --env 'A=${B}'");
     }
 
     #[test]
