@@ -9,7 +9,13 @@ use crate::{
     servers::{dead, serve},
 };
 use serde_json::{Value, json};
-use std::{fs, net::TcpListener};
+use std::{
+    collections::BTreeSet,
+    fs,
+    net::{TcpListener, TcpStream},
+    time::Duration,
+};
+use trunkline::{Server, ServerOptions, server::CacheHints};
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'; frame-src ";
@@ -19,6 +25,7 @@ fn is_guarded(response: &Response, status: u16) {
     assert_eq!(response.status, status, "{response:?}");
     assert!(response.header("content-security-policy").unwrap().starts_with(POLICY), "{response:?}");
     for (name, value) in [
+        ("cache-control", "no-store"),
         ("x-content-type-options", "nosniff"),
         ("referrer-policy", "no-referrer"),
         ("cross-origin-opener-policy", "same-origin"),
@@ -37,7 +44,9 @@ fn only_the_person_with_the_url_is_served() {
     is_guarded(&page.get("/nothing", ""), 404);
     is_guarded(&page.get("/../Cargo.toml", ""), 404);
     for wrong in ["", "Authorization: Bearer \r\n", "Authorization: Bearer x\r\n"] {
-        is_guarded(&page.get("/api/events", wrong), 401);
+        let refused = page.get("/api/events", wrong);
+        is_guarded(&refused, 401);
+        assert_eq!(refused.header("www-authenticate"), Some("Bearer"));
         is_guarded(&page.post("ping", wrong, &none), 401);
     }
     let shortened = format!("Authorization: Bearer {}\r\n", &page.token[1..]);
@@ -58,6 +67,7 @@ fn only_the_person_with_the_url_is_served() {
     let forwarded = "GET / HTTP/1.0\r\nHost: localhost:4000\r\nOrigin: http://localhost:4000\r\n\r\n";
     is_guarded(&page.raw(forwarded), 200);
     is_guarded(&page.get("/api/ping", &authorized), 405);
+    is_guarded(&page.post("events", &authorized, &none), 405);
     is_guarded(&page.post("shutdown", &authorized, &none), 404);
     is_guarded(&page.post("ping", &authorized, &json!({"era": "stone"})), 400);
     is_guarded(&page.post("call", &authorized, &json!([])), 400);
@@ -70,6 +80,7 @@ fn the_page_is_compressed_unless_the_client_reads_nothing_of_the_kind() {
     let text = String::from_utf8(plain.body.clone()).unwrap();
     assert!(text.to_ascii_lowercase().starts_with("<!doctype html>"), "{text}");
     assert_eq!((plain.header("content-encoding"), plain.header("cache-control")), (None, Some("no-store")));
+    assert_eq!(plain.header("vary"), Some("accept-encoding"));
     let is_built = !text.contains("not part of this build");
     for accepted in ["gzip, br", "br;q=0, gzip;q=0.5"] {
         let packed = page.get("/", &format!("Accept-Encoding: {accepted}\r\n"));
@@ -115,6 +126,11 @@ fn a_tab_gets_all_at_once_from_a_server_of_both_eras() {
         ] {
             assert!(sent.contains(&(&json!(row.0), &json!(row.1))), "{row:?} in {sent:?}");
         }
+        if snapshot["target"]["transport"] == "http" {
+            let exchanges = snapshot["wire"].as_array().unwrap().iter().filter(|row| row["kind"] == "http");
+            let eras: BTreeSet<&str> = exchanges.filter_map(|row| row["era"].as_str()).collect();
+            assert_eq!(eras, BTreeSet::from(["legacy", "modern"]));
+        }
     }
 }
 
@@ -125,12 +141,54 @@ fn the_other_era_of_a_narrow_server_is_unsupported() {
         let tab = page.tab();
         let connection = tab.connection(spoken, "open");
         assert_eq!(connection["serverInfo"]["name"], "narrow");
-        assert_eq!(tab.list(spoken, "tools")["count"], 1);
+        let tools = tab.list(spoken, "tools");
+        assert_eq!(tools["count"], 1);
+        let hints = if spoken == "modern" { (json!(0), json!("public")) } else { (Value::Null, Value::Null) };
+        assert_eq!((&tools["ttlMs"], &tools["cacheScope"]), (&hints.0, &hints.1));
+        while tab.connection(spoken, "open")["lists"]["prompts"]["state"] != "failed" {
+            tab.next();
+        }
+        let problem = &tab.connection(spoken, "open")["lists"]["prompts"]["problem"];
+        assert_eq!(problem["rpc"]["code"], -32601, "{problem}");
         let refused = tab.connection(other, "unsupported");
         assert!(refused["problem"]["what"].as_str().is_some_and(|what| !what.is_empty()), "{refused}");
         let problem = page.refused("call", &json!({"era": other, "name": "only", "arguments": {}}));
         assert_eq!(problem["what"], refused["problem"]["what"]);
     }
+}
+
+#[test]
+fn a_list_that_changes_while_it_is_read_is_read_again() {
+    let page = Page::of_role(Role::Changing, &[]);
+    let tab = page.tab();
+    tab.until(|event| event["event"] == "list" && event["state"]["count"] == 2 && event["state"]["state"] == "ready");
+}
+
+#[test]
+fn a_refresh_asks_the_server_although_the_list_may_be_cached() {
+    let hints = CacheHints::default().with_ttl(Duration::from_secs(3600));
+    let options = ServerOptions::default().with_cache(hints);
+    let server = Server::builder("cached", "1.0.0").options(options).tool("one", "One.", async || "").build();
+    let page = Page::start(&[serve(server)]);
+    let tab = page.tab();
+    assert_eq!(tab.list("modern", "tools")["ttlMs"], 3_600_000);
+    let reads = || {
+        let rows = page.done("wire", &json!({"before": u64::MAX}))["rows"].take();
+        let is_read =
+            |row: &&Value| row["era"] == "modern" && row["kind"] == "request" && row["method"] == "tools/list";
+        rows.as_array().unwrap().iter().filter(is_read).count()
+    };
+    assert_eq!(reads(), 1);
+    page.done("list", &json!({"era": "modern", "list": "tools", "refresh": true}));
+    assert_eq!(reads(), 2);
+}
+
+#[test]
+fn only_this_machine_reaches_the_page() {
+    let page = Page::start(&[dead()]);
+    TcpStream::connect(("127.0.0.1", page.port)).unwrap();
+    // On Linux, the whole network is of this machine.
+    assert!(!cfg!(target_os = "linux") || TcpStream::connect(("127.0.0.2", page.port)).is_err());
 }
 
 #[test]
@@ -231,8 +289,10 @@ fn several_servers_have_one_page() {
     assert_ne!(first["target"]["label"], second["target"]["label"]);
     page.tab_of("/api/events?server=two").connection("modern", "failed");
     assert_eq!(page.post("ping?server=three", &page.authorization(), &json!({"era": "modern"})).status, 404);
-    let refused = trunkline(&["inspect", "--header", "X-Key: s3cret", "--config", &file]);
-    assert!(refused.failed(2).contains("--header would be sent to all 2 servers"), "{refused:?}");
+    for (flag, value) in [("--header", "X-Key: s3cret"), ("--header-file", "headers"), ("--bearer-env", "KEY")] {
+        let refused = trunkline(&["inspect", flag, value, "--config", &file]);
+        assert!(refused.failed(2).contains(&format!("{flag} would be sent to all 2 servers")), "{refused:?}");
+    }
     trunkline(&["inspect", "--once", "--config", &file]).failed(2);
 }
 

@@ -137,21 +137,32 @@ fn an_app_is_served_on_another_origin_and_under_its_policy() {
     let policy = page.get("/", "").header("content-security-policy").unwrap().to_owned();
     assert!(policy.ends_with(&format!("; frame-src http://127.0.0.1:{port}")), "{policy}");
 
+    // By whatever name the page was reached.
+    let named = page.raw(&format!("GET / HTTP/1.0\r\nHost: localhost:{}\r\n\r\n", page.port));
+    let policy = named.header("content-security-policy").unwrap();
+    assert!(policy.ends_with(&format!("; frame-src http://localhost:{port}")), "{policy}");
+
     let app = shown.get(&format!("/{token}/app"), "127.0.0.1", "");
+    assert_eq!(app.header("origin-agent-cluster"), Some("?1"));
     let html = String::from_utf8_lossy(&app.body);
     // With the way out of it before its own scripts.
     assert!(app.status == 200 && html.starts_with("<!doctype html><script>") && html.ends_with("<title>Chart</title>"));
     let policy = app.header("content-security-policy").unwrap();
     assert_eq!(json!(policy), opened["policy"]);
     // The metadata of the content replaces that of the list.
-    for directive in ["connect-src https://read.example;", "default-src 'none';", "sandbox allow-scripts allow-forms"] {
+    let ancestors = format!("frame-ancestors {} {};", origin(page.port), origin(u16::try_from(port).unwrap()));
+    for directive in
+        ["connect-src https://read.example;", "default-src 'none';", "sandbox allow-scripts allow-forms", &ancestors]
+    {
         assert!(policy.contains(directive), "{directive} in {policy}");
     }
     assert!(!policy.contains("allow-same-origin"));
     let around = shown.get(&format!("/{token}/"), "127.0.0.1", "");
-    assert!(
-        around.header("content-security-policy").unwrap().ends_with(&format!("frame-ancestors {}", origin(page.port)))
+    let policy = format!(
+        "default-src 'none'; script-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors {}",
+        origin(page.port)
     );
+    assert_eq!(around.header("content-security-policy"), Some(&*policy));
     assert_eq!(shown.get(&format!("/{token}/sandbox.js"), "localhost", "").status, 200);
     for (path, host, headers, status) in [
         ("/app", "127.0.0.1", "", 404),
@@ -216,6 +227,9 @@ fn the_program_is_the_host_of_an_app() {
     assert_eq!(messages[0]["method"], "ui/resource-teardown");
     app.says(&json!({"id": messages[0]["id"], "result": {}}));
     assert_eq!(app.until(|_, _| true).1["state"], "closed");
+    // For good.
+    app.says(&json!({"method": "ui/notifications/initialized"}));
+    assert_eq!(app.until(|_, _| true).1["state"], "closed");
 
     let rows = shown.page.done("wire", &json!({"before": 1_000_000}))["rows"].take();
     let of_app: Vec<_> =
@@ -262,6 +276,8 @@ fn an_app_gets_what_the_person_allows() {
     assert_eq!(answer(4)["result"], json!({}));
     app.says(&call(6, "refresh"));
     assert!(answer(6)["result"].is_object());
+    app.says(&call(9, "delete"));
+    assert!(answer(9)["error"]["message"].as_str().unwrap().contains("visibility"));
     app.says(&json!({"id": 7, "method": "resources/read", "params": {"uri": "ui://nothing"}}));
     assert!(answer(7)["error"]["code"].as_i64().unwrap() < -32000);
     // Such trust is for the server: each link is still asked for.
@@ -292,6 +308,52 @@ fn an_app_has_bounds() {
 }
 
 #[test]
+fn the_last_20_apps_are_kept() {
+    let shown = Shown::new("ui://chart");
+    let open = json!({"era": "modern", "uri": "ui://chart", "origin": origin(shown.page.port)});
+    let first = shown.run();
+    let status =
+        |opened: &Value| shown.get(&format!("/{}/app", opened["token"].as_str().unwrap()), "127.0.0.1", "").status;
+    let second = shown.page.done("app", &open);
+    (0..19).for_each(|_| drop(shown.page.done("app", &open)));
+    assert_eq!((status(&shown.opened), status(&second)), (404, 200));
+    let wanted = json!({"era": "modern", "app": second["app"], "tool": "chart", "arguments": {}, "context": {}});
+    (0..19).for_each(|_| drop(shown.page.done("appRun", &wanted)));
+    first.until(|_, _| true);
+    shown.page.done("appRun", &wanted);
+    shown.page.refused("appNext", &json!({"run": first.run, "seen": 0}));
+}
+
+#[test]
+fn the_first_and_the_last_49_calls_of_an_app_are_kept() {
+    let shown = Shown::new("ui://chart");
+    let app = shown.run();
+    let call = |id: u64| json!({"id": id, "method": "tools/call", "params": {"name": "refresh", "arguments": {}}});
+    app.says(&call(0));
+    let (_, state) = app.until(|_, shown| !shown["asked"].as_array().unwrap().is_empty());
+    app.decide(&state["asked"][0]["number"], "always");
+    (1..=50).for_each(|id| app.says(&call(id)));
+    let calls = app.until(|_, _| true).1["calls"].clone();
+    let calls: Vec<u64> = calls.as_array().unwrap().iter().map(|call| call.as_u64().unwrap()).collect();
+    assert_eq!((calls.len(), calls[0]), (50, state["calls"][0].as_u64().unwrap()));
+    assert!(calls.is_sorted(), "{calls:?}");
+}
+
+#[test]
+fn apps_are_declared_to_servers() {
+    let page = Page::of_role(Role::Apps, &[]);
+    let tab = page.tab();
+    for (era, method) in [("legacy", "initialize"), ("modern", "server/discover")] {
+        tab.connection(era, "open");
+        let rows = page.done("wire", &json!({"before": 1_000_000}))["rows"].take();
+        let row = rows.as_array().unwrap().iter().find(|row| row["method"] == method).unwrap();
+        let text = page.done("body", &json!({"row": row["id"]}))["text"].as_str().unwrap().to_owned();
+        let declared = format!(r#""extensions":{{"io.modelcontextprotocol/ui":{{"mimeTypes":["{MIME_TYPE}"]}}}}"#);
+        assert!(text.contains(&declared), "{text}");
+    }
+}
+
+#[test]
 fn skills_are_listed_and_their_files_are_checked() {
     let page = Page::of_role(Role::Apps, &[]);
     let tab = page.tab();
@@ -311,6 +373,20 @@ fn skills_are_listed_and_their_files_are_checked() {
         (&json!("skill://none/SKILL.md"), "skill://none/SKILL.md", "lists no skill"),
     ] {
         let problem = page.refused("skillFile", &file(skill, name));
+        assert!(problem["what"].as_str().unwrap().contains(said), "{problem}");
+    }
+}
+
+#[test]
+fn files_that_differ_from_the_entry_of_their_skill_are_refused() {
+    let page = Page::of_role(Role::Liar, &[]);
+    let tab = page.tab();
+    tab.list("modern", "skills");
+    for (file, said) in [("SKILL.md", "its frontmatter differs"), ("a.txt", "its digest differs"), ("b.txt", "6 bytes")]
+    {
+        let file = format!("skill://liar/{file}");
+        let wanted = json!({"era": "modern", "skill": "skill://liar/SKILL.md", "file": file});
+        let problem = page.refused("skillFile", &wanted);
         assert!(problem["what"].as_str().unwrap().contains(said), "{problem}");
     }
 }

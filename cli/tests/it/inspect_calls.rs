@@ -4,10 +4,16 @@
 use crate::{
     inspect_page::{Page, Tab},
     inspected::{FLOOD, LARGE, server},
+    program::DEADLINE,
     roles::{Role, resident_bytes, until},
     servers::serve,
 };
 use serde_json::{Value, json};
+use std::time::Duration;
+use trunkline::{
+    ResourceTemplate, Server, Tool,
+    protocol::model::{CompleteParams, TaskSupport},
+};
 
 fn opened(flags: &[&str]) -> (Page, Tab) {
     let page = Page::of_role(Role::Inspected, flags);
@@ -119,7 +125,12 @@ fn pages_models_and_roots_are_answered_too() {
         let message = json!({"role": "assistant", "content": {"type": "text", "text": "Hi!"}, "model": "me"});
         page.done("answer", &json!({"round": round["id"], "action": "accept", "content": message}));
         assert_eq!(text(model), "Hi!");
+        let model = begin("model");
+        page.done("answer", &json!({"round": tab.round()["id"], "action": "decline"}));
+        let ended = tab.end_of(model).to_string();
+        assert!(ended.contains("The user declined"), "{ended}");
         page.done("roots", &json!({"roots": [{"uri": "file:///work", "name": "work"}]}));
+        assert_eq!(tab.until(|event| event["event"] == "roots")["roots"][0]["name"], "work");
         assert_eq!(text(begin("roots")), "file:///work");
     }
     page.refused("roots", &json!({"roots": [{"uri": "https://example.com"}]}));
@@ -144,6 +155,53 @@ fn a_call_is_cancelled_and_its_questions_go_with_it() {
             }
         }
     }
+}
+
+#[test]
+fn a_question_during_several_calls_belongs_to_none() {
+    let (page, tab) = opened(&[]);
+    for era in ["modern", "legacy"] {
+        let begin = |tool: &str| page.done("call", &json!({"era": era, "name": tool, "arguments": {}}))["call"].clone();
+        let waiting = begin("wait");
+        tab.until(|event| event["event"] == "progress");
+        let asking = begin("ask");
+        assert_eq!(tab.round()["call"], Value::Null);
+        for id in [waiting, asking] {
+            page.done("cancel", &json!({"call": id}));
+            tab.end_of(id.as_u64().unwrap());
+        }
+    }
+}
+
+#[test]
+fn responses_belong_to_the_requests_of_their_connection() {
+    let pause = async || {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        ""
+    };
+    let page = Page::start(&[serve(Server::builder("slow", "1.0.0").tool("pause", "Pause.", pause).build())]);
+    let tab = page.tab();
+    ["modern", "legacy"].iter().for_each(|era| drop(tab.list(era, "tools")));
+    // Both number their requests from the same number on.
+    let calls = (0..5).flat_map(|_| ["modern", "legacy"]);
+    let begin = |era: &str| page.done("call", &json!({"era": era, "name": "pause", "arguments": {}}))["call"].clone();
+    let calls: Vec<Value> = calls.map(begin).collect();
+    for id in calls {
+        until(|| {
+            let shown = page.tab().next().unwrap()["calls"].take();
+            shown.as_array().unwrap().iter().any(|call| call["id"] == id && call["state"] == "done")
+        });
+    }
+    let rows = page.done("wire", &json!({"before": u64::MAX}))["rows"].take();
+    let rows = rows.as_array().unwrap();
+    let results = rows.iter().filter(|row| row["kind"] == "result" && row["method"] == "tools/call");
+    let mut answered = 0;
+    for result in results {
+        let request = rows.iter().find(|row| row["id"] == result["answers"]).unwrap();
+        assert_eq!((&request["era"], &request["rpcId"]), (&result["era"], &result["rpcId"]));
+        answered += 1;
+    }
+    assert_eq!(answered, 10);
 }
 
 #[test]
@@ -219,6 +277,30 @@ fn resources_prompts_and_completions_are_there() {
 }
 
 #[test]
+fn a_completion_knows_the_other_values() {
+    let template = ResourceTemplate::new("note://{folder}/{name}", "note", async || "a note");
+    let names = async |asked: CompleteParams| {
+        let others = asked.context.and_then(|context| context.arguments).unwrap_or_default();
+        vec![format!("{}-1", others.get("folder").map_or("nowhere", String::as_str))]
+    };
+    let server = Server::builder("notes", "1.0.0").add_resource_template(template.complete("name", names)).build();
+    let page = Page::start(&[serve(server)]);
+    let tab = page.tab();
+    for era in ["modern", "legacy"] {
+        tab.connection(era, "open");
+        for (context, value) in [(json!({"folder": "work"}), "work-1"), (json!({}), "nowhere-1")] {
+            let complete = json!({
+                "era": era,
+                "ref": {"type": "ref/resource", "uri": "note://{folder}/{name}"},
+                "argument": {"name": "name", "value": ""},
+                "context": context,
+            });
+            assert_eq!(page.done("complete", &complete)["values"], json!([value]));
+        }
+    }
+}
+
+#[test]
 fn a_subscription_counts_updates() {
     let server = server();
     let page = Page::start(&[serve(server.clone())]);
@@ -239,8 +321,11 @@ fn a_subscription_counts_updates() {
     }
     // The lists follow the server.
     let version = tab.list("modern", "tools")["version"].clone();
-    server.add_tool(trunkline::Tool::new("late", "Late.", async || "")).unwrap();
+    server.add_tool(Tool::new("late", "Late.", async || "")).unwrap();
     tab.until(|event| event["event"] == "list" && event["list"] == "tools" && event["state"]["count"] == 13);
+    server.add_resource_template(ResourceTemplate::new("late://{name}", "late", async || "")).unwrap();
+    let is_late = |event: &Value| event["list"] == "resourceTemplates" && event["state"]["count"] == 2;
+    tab.until(|event| event["event"] == "list" && is_late(event));
     assert_eq!(version, 1);
 }
 
@@ -260,6 +345,37 @@ fn a_call_runs_as_a_task() {
     }
     let tasks = page.done("task", &json!({"era": "legacy", "action": "list"}));
     assert_eq!(tasks["tasks"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_task_is_cancelled_alone_and_with_its_call() {
+    let rest = Tool::new("rest", "A long task.", async || {
+        tokio::time::sleep(DEADLINE).await;
+        ""
+    });
+    let rest = rest.task(TaskSupport::Optional);
+    let page = Page::start(&[serve(Server::builder("restful", "1.0.0").add_tool(rest).build())]);
+    let tab = page.tab();
+    for era in ["modern", "legacy"] {
+        tab.connection(era, "open");
+        let begin = || {
+            let call = json!({"era": era, "name": "rest", "arguments": {}, "task": true});
+            let id = page.done("call", &call)["call"].as_u64().unwrap();
+            let task = tab.until(|event| event["call"]["id"] == id && event["call"]["task"].is_string());
+            (id, task["call"]["task"].clone())
+        };
+        let ask = |action: &str, task: &Value| {
+            page.done("task", &json!({"era": era, "action": action, "task": task}))["tasks"][0]["status"].clone()
+        };
+        let (id, task) = begin();
+        assert_eq!(ask("get", &task), "working");
+        assert_eq!(ask("cancel", &task), "cancelled");
+        tab.end_of(id);
+        let (id, task) = begin();
+        page.done("cancel", &json!({"call": id}));
+        assert_eq!(tab.end_of(id)["state"], "cancelled");
+        assert_eq!(ask("get", &task), "cancelled");
+    }
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use crate::{
     inspect_page::Page,
     login_server::{Desk, LoginServer, visit},
-    roles::{Role, children_of, runs, until},
+    program::Folder,
+    roles::{ROLE, Role, children_of, runs, until},
     servers::serve,
 };
 use serde_json::{Value, json};
@@ -25,6 +26,7 @@ fn a_server_that_dies_says_why_and_is_started_again() {
     let closed = tab.connection("modern", "closed");
     let problem = &closed["problem"];
     assert_eq!((&problem["code"], &problem["lines"]), (&json!("exited"), &json!(["the database is locked"])));
+    assert_eq!(closed["pid"], Value::Null);
     // The page keeps what it knows, and the other connection lives.
     assert_eq!((&closed["serverInfo"], &closed["lists"]["tools"]["count"]), (&before["serverInfo"], &json!(12)));
     tab.connection("legacy", "open");
@@ -58,6 +60,22 @@ fn servers_end_with_the_last_tab_and_start_with_the_next() {
 }
 
 #[test]
+fn a_tab_of_one_server_keeps_all_servers() {
+    let folder = Folder::new();
+    let words = Role::Host.command();
+    let entry = json!({"command": words[0], "args": words[1..], "env": {(ROLE): "inspected"}});
+    let file = folder.write("mcp.json", &json!({"mcpServers": {"one": entry, "two": entry}}).to_string());
+    let page = Page::start(&["--linger", "1s", "--config", &file].map(str::to_owned));
+    let tab = page.tab_of("/api/events?server=one");
+    let program = page.process.id();
+    until(|| children_of(program) == 4);
+    std::thread::sleep(Duration::from_millis(1_500));
+    assert_eq!(children_of(program), 4);
+    drop(tab);
+    until(|| children_of(program) == 0);
+}
+
+#[test]
 fn a_server_that_never_answers_ends_with_the_last_tab() {
     let words = ["--linger", "1s", "--connect-timeout", "1h", "--", "sh", "-c"].map(str::to_owned);
     let silent = "while :; do sleep 1; done # plays_a_role".to_owned();
@@ -70,24 +88,47 @@ fn a_server_that_never_answers_ends_with_the_last_tab() {
 }
 
 #[test]
-fn ctrl_c_ends_everything_and_prints_the_last_call() {
-    let mut page = Page::of_role(Role::Inspected, &[]);
+fn a_reconnect_keeps_the_roots_and_ends_the_subscriptions() {
+    let page = Page::of_role(Role::Inspected, &[]);
     let tab = page.tab();
-    let pid = tab.connection("modern", "open")["pid"].to_string();
-    tab.connection("legacy", "open");
-    page.call(&tab, "echo", &json!({"text": "it's"}));
+    page.done("roots", &json!({"roots": [{"uri": "file:///work"}]}));
+    for era in ["modern", "legacy"] {
+        tab.connection(era, "open");
+        page.done("subscribe", &json!({"era": era, "uri": "note://one"}));
+        page.done("reconnect", &json!({"era": era}));
+        tab.until(|event| event["event"] == "subscription" && event["open"] == false);
+        while tab.connection(era, "open")["openings"] != 2 {
+            tab.next();
+        }
+        let call = json!({"era": era, "name": "roots", "arguments": {}});
+        let ended = tab.end_of(page.done("call", &call)["call"].as_u64().unwrap());
+        assert_eq!(ended["result"]["json"]["content"][0]["text"], "file:///work", "{ended}");
+    }
+    assert_eq!(page.tab().next().unwrap()["subscriptions"], json!([]));
+}
+
+#[test]
+fn ctrl_c_ends_everything_and_prints_the_last_call() {
     let interrupt = |page: &Page| {
         assert!(Command::new("kill").args(["-INT", &page.process.id().to_string()]).status().unwrap().success());
     };
-    interrupt(&page);
-    let end = tab.until(|event| event["event"] == "end");
-    assert_eq!(tab.next(), None, "something follows");
-    let mut printed = String::new();
-    page.lines.read_to_string(&mut printed).unwrap();
-    assert!(printed.starts_with(r"trunkline call echo 'text=it'\''s' -- "), "{printed}");
-    assert_eq!(end["command"], printed.trim_end());
-    assert!(page.process.wait().unwrap().success());
-    until(|| !runs(&pid));
+    for (era, flag) in [("modern", ""), ("legacy", " --era legacy")] {
+        let mut page = Page::of_role(Role::Inspected, &[]);
+        let tab = page.tab();
+        let pid = tab.connection("modern", "open")["pid"].to_string();
+        tab.connection("legacy", "open");
+        let call = json!({"era": era, "name": "echo", "arguments": {"text": "it's"}});
+        tab.end_of(page.done("call", &call)["call"].as_u64().unwrap());
+        interrupt(&page);
+        let end = tab.until(|event| event["event"] == "end");
+        assert_eq!(tab.next(), None, "something follows");
+        let mut printed = String::new();
+        page.lines.read_to_string(&mut printed).unwrap();
+        assert!(printed.starts_with(&format!(r"trunkline call{flag} echo 'text=it'\''s' -- ")), "{printed}");
+        assert_eq!(end["command"], printed.trim_end());
+        assert!(page.process.wait().unwrap().success());
+        until(|| !runs(&pid));
+    }
     // Without a call, the page itself is repeated.
     let mut page = Page::start(&["--header".to_owned(), "X: secret".to_owned(), serve(crate::inspected::server())]);
     interrupt(&page);
@@ -151,6 +192,7 @@ fn a_login_is_a_question_and_its_steps_are_a_ladder() {
     }
     // Cancelling the login leaves the connection closed, and the next one starts a new ladder.
     page.done("login", &json!({"era": "legacy"}));
+    tab.until(|event| event["event"] == "ladder");
     let round = tab.round();
     page.done("answer", &json!({"round": round["id"], "action": "cancel"}));
     assert_eq!(tab.connection("legacy", "failed")["problem"]["code"], "cancelled");
@@ -174,4 +216,18 @@ fn each_era_has_its_own_login_after_the_other() {
     // A person who cancels says nothing about the revisions of the server.
     let modern = page.tab().connection("modern", "failed");
     assert_eq!(modern["problem"]["code"], "cancelled");
+}
+
+#[test]
+fn a_refused_login_is_a_broken_rung() {
+    let (server, desk) = (LoginServer::start(), Desk::without_browser());
+    server.habits().refuses = true;
+    let page = Page::run(&mut desk.trunkline(&["inspect", "--era", "legacy", &server.url()]));
+    let tab = page.tab();
+    visit(tab.round()["params"]["url"].as_str().unwrap());
+    tab.connection("legacy", "failed");
+    let ladder = page.tab().next().unwrap()["exchanges"].take();
+    let broken: Vec<&Value> = ladder.as_array().unwrap().iter().filter(|step| step["pass"] == false).collect();
+    assert_eq!(broken.len(), 1, "{ladder}");
+    assert!(broken[0]["members"].to_string().contains("error = access_denied"), "{ladder}");
 }

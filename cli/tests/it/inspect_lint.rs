@@ -1,8 +1,9 @@
 //! `trunkline inspect`: what the page and `--once` say about faults of a server.
 
-use crate::{inspect_page::Page, program::trunkline, roles::Role};
+use crate::{inspect_page::Page, program::trunkline, roles::Role, servers::serve};
 use serde_json::{Value, json};
 use std::fs;
+use trunkline::Server;
 
 /// The rules that the findings of a report are about, each once.
 fn rules(report: &Value) -> Vec<&str> {
@@ -47,4 +48,18 @@ fn a_tab_gets_the_findings_about_the_lists_as_they_are() {
     // Without a connection, there is nothing to check.
     let none = page.done("lint", &json!({"era": "modern"}));
     assert_eq!(none["findings"], json!([]));
+}
+
+#[test]
+fn instructions_and_what_an_era_deprecates_are_checked() {
+    let server = Server::builder("long", "1.0.0").instructions("Look closely. ".repeat(200));
+    let page = Page::start(&[serve(server.tool("look", "Look.", async || "").build())]);
+    let tab = page.tab();
+    for (era, rules_of_era) in
+        [("legacy", &["instructions-length"][..]), ("modern", &["instructions-length", "deprecated"])]
+    {
+        tab.list(era, "tools");
+        let lint = page.done("lint", &json!({"era": era}));
+        assert_eq!(rules(&lint), rules_of_era, "{era}");
+    }
 }

@@ -11,6 +11,7 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     process::{Child, ChildStdout, Command, Stdio},
+    time::Instant,
 };
 
 /// A program that serves its page.
@@ -81,13 +82,20 @@ impl Page {
         stream.write_all(request.as_bytes()).unwrap();
         let mut reader = BufReader::new(stream);
         let head = head(&mut reader);
-        let mut body = Vec::new();
-        reader.read_to_end(&mut body).unwrap();
+        let (mut body, mut part, began) = (Vec::new(), [0; 64 * 1024], Instant::now());
+        loop {
+            // A stream that is kept alive never ends.
+            assert!(began.elapsed() < DEADLINE, "the response does not end: {head}");
+            match reader.read(&mut part).unwrap() {
+                0 => break,
+                bytes => body.extend_from_slice(&part[..bytes]),
+            }
+        }
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
         Response { status, head, body }
     }
 
-    fn connect(port: u16) -> TcpStream {
+    pub(crate) fn connect(port: u16) -> TcpStream {
         let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
         stream
@@ -189,8 +197,9 @@ struct Shown {
 impl Tab {
     /// The next event; `None` at the end of the stream.
     pub(crate) fn next(&self) -> Option<Value> {
-        let mut line = String::new();
+        let (mut line, began) = (String::new(), Instant::now());
         while line.trim().is_empty() {
+            assert!(began.elapsed() < DEADLINE, "the stream has no event");
             line.clear();
             if self.reader.borrow_mut().read_line(&mut line).unwrap() == 0 {
                 return None;
@@ -199,6 +208,15 @@ impl Tab {
         let event: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
         self.shown.borrow_mut().take(&event);
         Some(event)
+    }
+
+    /// Waits for the blank line of a stream without events.
+    pub(crate) fn is_kept_alive(&self) {
+        let mut line = String::new();
+        while line != "\n" {
+            line.clear();
+            assert_ne!(self.reader.borrow_mut().read_line(&mut line).unwrap(), 0, "the stream has ended");
+        }
     }
 
     /// Waits for an event.

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use std::{
     io::{BufRead, Write},
     time::Duration,
@@ -114,7 +115,8 @@ pub(crate) fn serve() {
     runtime.block_on(async { server().serve_stdio().await.unwrap() });
 }
 
-/// Speaks one revision only, the newest or the oldest, and has one tool.
+/// Speaks one revision only, the newest or the oldest, and has one tool. It declares prompts, which
+/// are missing.
 pub(crate) fn speak(newest: bool) {
     let tools = json!({"tools": [{"name": "only", "inputSchema": {"type": "object"}}]});
     let info = json!({"name": "narrow", "version": "1"});
@@ -126,14 +128,14 @@ pub(crate) fn speak(newest: bool) {
         }
         result
     };
-    answer(|method| {
+    answer(|method, _| {
         Some(match method {
             "initialize" if !newest => {
-                json!({"protocolVersion": "2024-11-05", "capabilities": {"tools": {}}, "serverInfo": info})
+                json!({"protocolVersion": "2024-11-05", "capabilities": {"tools": {}, "prompts": {}}, "serverInfo": info})
             }
             "server/discover" if newest => cached(json!({
                 "supportedVersions": ["2026-07-28"],
-                "capabilities": {"tools": {}},
+                "capabilities": {"tools": {}, "prompts": {}},
                 "_meta": {"io.modelcontextprotocol/serverInfo": info},
             })),
             "tools/list" => cached(tools.clone()),
@@ -150,7 +152,7 @@ pub(crate) fn faulty() {
         json!({"name": "get-forecast", "inputSchema": {"type": "object"}}),
     ];
     let info = json!({"name": "weather", "version": "1"});
-    answer(|method| {
+    answer(|method, _| {
         Some(match method {
             "initialize" => {
                 json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info})
@@ -164,20 +166,122 @@ pub(crate) fn faulty() {
     });
 }
 
+/// Has a skill whose files are not those of its entry.
+pub(crate) fn lie() {
+    const SKILL: &str = "---\nname: liar\ndescription: Another one.\n---\n";
+    let file = |name: &str, text: &str, size: usize| {
+        let digest: String = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
+        json!({"uri": format!("skill://liar/{name}"), "size": size, "digest": format!("sha256:{digest}")})
+    };
+    let skill = json!({
+        "uri": "skill://liar/SKILL.md",
+        "frontmatter": {"name": "liar", "description": "How to lie."},
+        "resources": [file("SKILL.md", SKILL, SKILL.len()), file("a.txt", "a lie.", 6), file("b.txt", "a truth", 7)],
+    });
+    let whole = |mut result: Value| {
+        for (name, value) in [("resultType", json!("complete")), ("ttlMs", json!(0)), ("cacheScope", json!("private"))]
+        {
+            result[name] = value;
+        }
+        result
+    };
+    answer(|method, params| {
+        Some(whole(match method {
+            "server/discover" => json!({
+                "supportedVersions": ["2026-07-28"],
+                "capabilities": {"resources": {}, "extensions": {"io.modelcontextprotocol/skills": {}}},
+                "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "liar", "version": "1"}},
+            }),
+            "skills/list" => json!({"skills": [skill]}),
+            "resources/read" => {
+                let text = if params["uri"] == skill["uri"] { SKILL } else { "truth." };
+                json!({"contents": [{"uri": params["uri"], "mimeType": "text/plain", "text": text}]})
+            }
+            _ => return None,
+        }))
+    });
+}
+
+/// Has another tool as soon as its list is read.
+pub(crate) fn change() {
+    let tool = |name: &str| json!({"name": name, "inputSchema": {"type": "object"}});
+    let mut tools = vec![tool("first")];
+    let info = json!({"name": "changing", "version": "1"});
+    answer(|method, _| {
+        Some(match method {
+            "initialize" => {
+                json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {"listChanged": true}}, "serverInfo": info})
+            }
+            "tools/list" => {
+                let old = tools.clone();
+                if tools.len() == 1 {
+                    tools.push(tool("second"));
+                    println!(r#"{{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}}"#);
+                    std::io::stdout().flush().unwrap();
+                    // The client reads that while it waits for the list.
+                    std::thread::sleep(Duration::from_millis(300));
+                }
+                json!({"tools": old})
+            }
+            _ => return None,
+        })
+    });
+}
+
+/// Asks 65 questions in a call, and returns the refusal.
+pub(crate) fn crowd() {
+    let info = json!({"name": "crowd", "version": "1"});
+    let schema = json!({"type": "object", "properties": {"name": {"type": "string"}}});
+    let mut call = Value::Null;
+    converse(|message| {
+        let result = match message["method"].as_str() {
+            Some("initialize") => {
+                json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info})
+            }
+            Some("tools/list") => json!({"tools": [{"name": "ask", "inputSchema": {"type": "object"}}]}),
+            Some("tools/call") => {
+                call = message["id"].clone();
+                let params = json!({"message": "Who?", "requestedSchema": schema});
+                for id in 0..=64 {
+                    println!(
+                        "{}",
+                        json!({"jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": params})
+                    );
+                }
+                return None;
+            }
+            Some(_) => return unknown(message),
+            None => {
+                let content = json!([{"type": "text", "text": message["error"]["message"].as_str()?}]);
+                return Some(json!({"jsonrpc": "2.0", "id": call, "result": {"content": content}}));
+            }
+        };
+        Some(json!({"jsonrpc": "2.0", "id": message["id"], "result": result}))
+    });
+}
+
+fn unknown(message: &Value) -> Option<Value> {
+    let error = json!({"code": -32601, "message": format!("no method {}", message["method"])});
+    message.get("id").map(|id| json!({"jsonrpc": "2.0", "id": id, "error": error}))
+}
+
 /// Serves standard input and output by results, without the library.
-fn answer(mut result: impl FnMut(&str) -> Option<Value>) {
+fn answer(mut result: impl FnMut(&str, &Value) -> Option<Value>) {
+    converse(|message| {
+        let id = message.get("id")?;
+        match result(message["method"].as_str()?, &message["params"]) {
+            Some(result) => Some(json!({"jsonrpc": "2.0", "id": id, "result": result})),
+            None => unknown(message),
+        }
+    });
+}
+
+/// Replies to messages on standard input.
+fn converse(mut reply: impl FnMut(&Value) -> Option<Value>) {
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-        let message: Value = serde_json::from_str(&line).unwrap();
-        if message["id"].is_null() {
-            continue;
+        if let Some(reply) = reply(&serde_json::from_str(&line).unwrap()) {
+            println!("{reply}");
         }
-        let method = message["method"].as_str().unwrap();
-        let mut response = json!({"jsonrpc": "2.0", "id": message["id"]});
-        match result(method) {
-            Some(result) => response["result"] = result,
-            None => response["error"] = json!({"code": -32601, "message": format!("no method {method}")}),
-        }
-        println!("{response}");
         std::io::stdout().flush().unwrap();
     }
 }

@@ -16,6 +16,8 @@ mod inspect;
 #[cfg(unix)]
 mod inspect_apps;
 #[cfg(unix)]
+mod inspect_bounds;
+#[cfg(unix)]
 mod inspect_calls;
 #[cfg(unix)]
 mod inspect_ends;

@@ -42,6 +42,12 @@ pub(crate) enum Role {
     New,
     /// A server whose tools have faults, and whose list has another order each time.
     Faulty,
+    /// A server whose skill has other files than its entry says.
+    Liar,
+    /// A server whose list changes while it is being read.
+    Changing,
+    /// A server with too many questions.
+    Crowd,
 }
 
 impl Role {
@@ -56,6 +62,9 @@ impl Role {
             Self::Old => "old",
             Self::New => "new",
             Self::Faulty => "faulty",
+            Self::Liar => "liar",
+            Self::Changing => "changing",
+            Self::Crowd => "crowd",
         }
     }
 
@@ -92,6 +101,9 @@ pub(crate) fn play() {
         "old" => crate::inspected::speak(false),
         "new" => crate::inspected::speak(true),
         "faulty" => crate::inspected::faulty(),
+        "liar" => crate::inspected::lie(),
+        "changing" => crate::inspected::change(),
+        "crowd" => crate::inspected::crowd(),
         "stubborn" => {
             serve();
             // Its input has ended, but it stays.

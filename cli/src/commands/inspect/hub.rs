@@ -374,3 +374,85 @@ fn push<T>(items: &mut VecDeque<T>, item: T, max: usize) {
     }
     items.push_back(item);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::BytesMut;
+    use std::thread;
+
+    fn hub() -> Arc<Hub> {
+        let target = Target { label: "a".to_owned(), transport: "stdio", command: String::new() };
+        let tabs = Arc::new(watch::Sender::new(0));
+        Hub::new(target, Vec::new(), Arc::new(Shared { servers: Vec::new(), linger: Duration::ZERO, tabs }))
+    }
+
+    fn call(id: u64, whole: Option<RawJson>) -> KeptCall {
+        let call = Call {
+            id,
+            era: Era::Modern,
+            method: String::new(),
+            about: None,
+            params: None,
+            at: 0.0,
+            state: CallState::Done,
+            progress: None,
+            result: None,
+            problem: None,
+            ms: None,
+            task: None,
+        };
+        KeptCall { call, whole }
+    }
+
+    fn log(hub: &Hub, number: usize) {
+        hub.log(LogMessage { at: 0.0, era: Era::Legacy, level: "info", logger: None, text: number.to_string() });
+    }
+
+    #[test]
+    fn old_whole_results_are_dropped() {
+        let hub = hub();
+        let whole = |bytes: usize| Some(RawJson::trusted(BytesMut::zeroed(bytes).freeze()));
+        let (half, more) = (whole(MAX_RESULT_BYTES / 2), whole(MAX_RESULT_BYTES + 1));
+        let kept = |wholes: &[&Option<RawJson>]| {
+            let state = &mut *hub.state();
+            state.calls = (0..).zip(wholes).map(|(id, whole)| call(id, (*whole).clone())).collect();
+            state.trim();
+            state.calls.iter().map(|kept| kept.whole.is_some()).collect::<Vec<_>>()
+        };
+        assert_eq!(kept(&[&half, &half, &half]), [false, true, true]);
+        // The last one stays, however large.
+        assert_eq!(kept(&[&half, &more]), [false, true]);
+    }
+
+    #[test]
+    fn old_log_messages_are_dropped() {
+        let hub = hub();
+        (0..MAX_LOGS + 5).for_each(|number| log(&hub, number));
+        let state = hub.state();
+        assert_eq!((state.logs.len(), &*state.logs[0].text), (MAX_LOGS, "5"));
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn no_change_falls_between_a_snapshot_and_its_stream() {
+        const CHANGES: usize = 5_000;
+        let hub = hub();
+        let changing = {
+            let hub = Arc::clone(&hub);
+            thread::spawn(move || (0..CHANGES).for_each(|number| log(&hub, number)))
+        };
+        let sequence = |line: Bytes| serde_json::from_slice::<Value>(&line).unwrap()["sequence"].as_u64();
+        while !changing.is_finished() {
+            let mut tab = hub.open_tab();
+            let snapshot = sequence(tab.recv().await.unwrap()).unwrap();
+            if snapshot == CHANGES as u64 {
+                break;
+            }
+            // A tab that was too slow has a gap, which has no number.
+            if let Some(next) = sequence(tab.recv().await.unwrap()) {
+                assert_eq!(next, snapshot + 1);
+            }
+        }
+        changing.join().unwrap();
+    }
+}

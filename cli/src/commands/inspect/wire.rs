@@ -390,10 +390,11 @@ fn short(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
     use trunkline::{
         RpcError,
         protocol::{
-            envelope::{encode_error, encode_request},
+            envelope::{encode_error, encode_request, encode_result},
             method,
         },
     };
@@ -418,6 +419,16 @@ mod tests {
         assert_eq!(entry["request"]["queryString"], json!([{"name": "a", "value": "b"}, {"name": "c", "value": ""}]));
         assert_eq!(entry["request"]["headers"], json!([{"name": "cookie", "value": "[redacted]"}]));
         assert_eq!((&entry["response"]["status"], &entry["response"]["redirectURL"]), (&json!(302), &json!("/x")));
+        let members = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
+        assert_eq!(members(entry), "startedDateTime time request response cache timings");
+        let of_both = "cookies headers headersSize bodySize httpVersion";
+        for (part, own) in
+            [("request", "method url queryString"), ("response", "status statusText content redirectURL")]
+        {
+            let (found, expected) = (members(&entry[part]), format!("{of_both} {own}"));
+            let sorted = |text: &str| text.split(' ').map(str::to_owned).collect::<BTreeSet<_>>();
+            assert_eq!(sorted(&found), sorted(&expected), "{part}");
+        }
         assert_eq!(wire.lines().lines().count(), 2);
     }
 
@@ -470,6 +481,35 @@ mod tests {
         let shown: Vec<u64> = wire.last(10).map(|row| row.id).collect();
         assert_eq!(shown, [6, 7, 8, 9]);
         assert_eq!(wire.last(u64::MAX).count(), MAX_SHOWN);
+        assert_eq!(wire.lines().lines().count(), MAX_ROWS);
+    }
+
+    #[test]
+    fn old_rows_are_dropped_by_size() {
+        let mut wire = Wire::default();
+        let large = Bytes::from(vec![b' '; MAX_BYTES / 2]);
+        for _ in 0..3 {
+            let row = row(wire.number(), None);
+            wire.keep(Kept { row, whole: large.clone() });
+        }
+        assert_eq!((wire.rows.len(), wire.bytes), (2, MAX_BYTES));
+        let row = row(wire.number(), None);
+        wire.keep(Kept { row, whole: vec![b' '; MAX_BYTES + 1].into() });
+        assert_eq!(wire.rows.len(), 1);
+    }
+
+    #[test]
+    fn a_response_after_its_request_was_dropped_answers_nothing() {
+        let mut wire = Wire::default();
+        let mut add = |is_from_app: bool, message: Bytes| {
+            wire.add_of_app((Era::Modern, 1), is_from_app, message).unwrap().answers
+        };
+        for id in 1..=MAX_ROWS {
+            add(true, encode_request(&RequestId::Integer(i64::try_from(id).unwrap()), method::PING, None));
+        }
+        assert_eq!(add(false, encode_result(&RequestId::Integer(2), b"{}")), Some(2));
+        assert_eq!(add(false, encode_result(&RequestId::Integer(1), b"{}")), None);
+        assert_eq!(wire.waiting.len(), MAX_ROWS - 2);
     }
 
     #[test]
