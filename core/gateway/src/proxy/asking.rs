@@ -13,14 +13,18 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     task::Poll,
+    time::Duration,
 };
 use trunkline_core::{
     client::{ClientError, ClientEvents, ProgressHook},
-    extension::{PassingHandler, Promise, Watched, on_drop::OnDrop, random::unguessable, sync::Mutex},
+    extension::{PassingHandler, Promise, Watched, on_drop::OnDrop, race::within, random::unguessable, sync::Mutex},
     protocol::{RawJson, RpcError, method, model::ElicitationComplete},
+    runtime::Runtime,
     server::{CallInfo, ClientRequest, ClientRequestError, PendingClientRequest},
 };
 
+/// How long a round waits for further requests to the caller.
+const ROUND_DELAY: Duration = Duration::from_millis(50);
 /// Maximum pending requests to the caller in one call.
 const MAX_QUESTIONS: usize = 64;
 
@@ -150,22 +154,26 @@ impl ProxiedCall {
 
     /// Serves the call with a request of the caller until there is an outcome. Returns `None` if
     /// the caller has to answer first, in another round.
-    pub(super) async fn drive(self: &Arc<Self>, info: &CallInfo) -> Option<Result<RawJson, ClientError>> {
+    pub(super) async fn drive(
+        self: &Arc<Self>,
+        info: &CallInfo,
+        runtime: &dyn Runtime,
+    ) -> Option<Result<RawJson, ClientError>> {
         self.state.with(|state| {
             state.current = Some(info.clone());
             state.questions.iter().for_each(|question| question.is_put.store(false, Ordering::Release));
         });
+        let mut suspended = false;
         loop {
-            let questions = match self.step().await {
+            // Requests that a server sends at the same time share a round.
+            let step = if suspended { within(runtime, ROUND_DELAY, self.step()).await? } else { self.step().await };
+            match step {
                 ControlFlow::Break(outcome) => return Some(outcome),
-                ControlFlow::Continue(questions) => questions,
-            };
-            let mut suspended = false;
-            for question in questions {
-                suspended |= self.ask_caller(&question, info);
-            }
-            if suspended {
-                return None;
+                ControlFlow::Continue(questions) => {
+                    for question in questions {
+                        suspended |= self.ask_caller(&question, info);
+                    }
+                }
             }
         }
     }

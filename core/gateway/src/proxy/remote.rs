@@ -371,7 +371,7 @@ impl Remote {
     async fn drive(&self, call: Arc<ProxiedCall>, info: &CallInfo) -> Result<Outcome, RpcError> {
         let driven = Arc::clone(&call);
         let guard = OnDrop::new(move || driven.stop.keep(()));
-        Ok(match call.drive(info).await {
+        Ok(match call.drive(info, &**self.client.runtime()).await {
             Some(outcome) => self.outcome_of(info, outcome),
             None => {
                 info.memoize(PARKED_CALL_MEMBER, json!(call.id));
