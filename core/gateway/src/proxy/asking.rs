@@ -17,13 +17,13 @@ use std::{
 };
 use trunkline_core::{
     client::{ClientError, ClientEvents, ProgressHook},
-    extension::{PassingHandler, Promise, Watched, on_drop::OnDrop, race::within, random::unguessable, sync::Mutex},
+    extension::{PassingHandler, Promise, Watched, on_drop::OnDrop, race::until, random::unguessable, sync::Mutex},
     protocol::{RawJson, RpcError, method, model::ElicitationComplete},
     runtime::Runtime,
     server::{CallInfo, ClientRequest, ClientRequestError, PendingClientRequest},
 };
 
-/// How long a round waits for further requests to the caller.
+/// How long a round waits for further requests to the caller after the first one.
 const ROUND_DELAY: Duration = Duration::from_millis(50);
 /// Maximum pending requests to the caller in one call.
 const MAX_QUESTIONS: usize = 64;
@@ -163,15 +163,20 @@ impl ProxiedCall {
             state.current = Some(info.clone());
             state.questions.iter().for_each(|question| question.is_put.store(false, Ordering::Release));
         });
-        let mut suspended = false;
+        let mut round_ends = None;
         loop {
             // Requests that a server sends at the same time share a round.
-            let step = if suspended { within(runtime, ROUND_DELAY, self.step()).await? } else { self.step().await };
+            let step = match round_ends {
+                Some(end) => until(runtime, end, self.step()).await?,
+                None => self.step().await,
+            };
             match step {
                 ControlFlow::Break(outcome) => return Some(outcome),
                 ControlFlow::Continue(questions) => {
                     for question in questions {
-                        suspended |= self.ask_caller(&question, info);
+                        if self.ask_caller(&question, info) && round_ends.is_none() {
+                            round_ends = Some(runtime.now() + ROUND_DELAY);
+                        }
                     }
                 }
             }

@@ -428,20 +428,20 @@ async fn a_caller_of_2026_07_28_drives_the_rounds_and_the_old_server_runs_once()
 #[tokio::test(start_paused = true)]
 async fn what_an_old_server_asks_at_the_same_time_shares_a_round() {
     let old = Server::builder("old", "1.0.0")
-        .tool("buy", "Asks twice at once.", async |ctx: Context| {
-            let late = async {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-                ctx.elicit(form("how many?")).await
+        .tool("buy", "Asks again and again.", async |ctx: Context| {
+            let after = async |delay: u64| {
+                tokio::time::sleep(Duration::from_millis(delay)).await;
+                ctx.elicit(form("sure?")).await
             };
-            let (sure, number) = tokio::try_join!(ctx.elicit(form("sure?")), late)?;
-            trunkline::Ok(format!("{:?} {:?}", sure.action, number.action))
+            let answers = tokio::try_join!(after(0), after(5), after(40), after(80))?;
+            trunkline::Ok(format!("{:?}", answers.0.action))
         })
         .build();
     let front = connect_as(&gateway(&client(&old, LEGACY).await), user("Ann"), MODERN).await;
     let options = RequestOptions::default().with_manual_input(true);
     let error = soon(front.call_tool_with("buy", json!({}), &options)).await.unwrap_err();
     let ClientError::InputRequired(required) = error else { panic!("{error}") };
-    assert_eq!(required.requests().count(), 2);
+    assert_eq!(required.requests().count(), 3);
 }
 
 #[tokio::test]
