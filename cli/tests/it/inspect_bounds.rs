@@ -47,13 +47,7 @@ fn loud() -> Server {
 }
 
 fn opened(server: Server) -> (Page, Tab) {
-    let page = Page::start(&[serve(server)]);
-    let tab = page.tab();
-    for era in ["modern", "legacy"] {
-        tab.connection(era, "open");
-        tab.list(era, "tools");
-    }
-    (page, tab)
+    Page::start(&[serve(server)]).with_tools()
 }
 
 #[test]

@@ -16,13 +16,7 @@ use trunkline::{
 };
 
 fn opened(flags: &[&str]) -> (Page, Tab) {
-    let page = Page::of_role(Role::Inspected, flags);
-    let tab = page.tab();
-    for era in ["modern", "legacy"] {
-        tab.connection(era, "open");
-        tab.list(era, "tools");
-    }
-    (page, tab)
+    Page::of_role(Role::Inspected, flags).with_tools()
 }
 
 #[test]

@@ -139,6 +139,16 @@ impl Page {
         self.tab_of("/api/events")
     }
 
+    /// Opens a tab, and waits for the tools in both eras.
+    pub(crate) fn with_tools(self) -> (Self, Tab) {
+        let tab = self.tab();
+        for era in ["modern", "legacy"] {
+            tab.connection(era, "open");
+            tab.list(era, "tools");
+        }
+        (self, tab)
+    }
+
     /// Opens the tab of one of several servers.
     pub(crate) fn tab_of(&self, path: &str) -> Tab {
         let mut stream = Self::connect(self.port);
