@@ -172,46 +172,39 @@ def test_a_blocking_client() -> None:
     run(check())
 
 
-def test_a_page_instead_of_a_response_is_an_invalid_response() -> None:
+def failure_of(response: bytes, seen: list[str], headers: dict[str, str] | None = None) -> TransportError:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\n\r\n<h1>Log in</h1>")
+        seen.append((await reader.readuntil(b"\r\n\r\n")).decode())
+        writer.write(response)
         await writer.drain()
         writer.close()
 
-    async def check() -> None:
+    async def check() -> TransportError:
         server = await asyncio.start_server(answer, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         async with server:
-            with pytest.raises(TransportError, match="a body that is not MCP") as caught:
-                async with Client(f"http://127.0.0.1:{port}/mcp"):
+            with pytest.raises(TransportError) as caught:
+                async with Client(f"http://127.0.0.1:{port}/mcp", headers=headers):
                     pass
-            assert (caught.value.reason, caught.value.http_status) == ("invalidResponse", 200)
+        return caught.value
 
-    run(check())
+    return run(check())
+
+
+def test_a_page_instead_of_a_response_is_an_invalid_response() -> None:
+    page = b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\n\r\n<h1>Log in</h1>"
+    error = failure_of(page, [])
+    assert "a body that is not MCP" in str(error)
+    assert (error.reason, error.http_status) == ("invalidResponse", 200)
 
 
 def test_headers_are_sent() -> None:
     seen: list[str] = []
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        seen.append((await reader.readuntil(b"\r\n\r\n")).decode())
-        writer.write(b"HTTP/1.1 500 Broken\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
-        await writer.drain()
-        writer.close()
-
-    async def check() -> None:
-        server = await asyncio.start_server(answer, "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
-        async with server:
-            with pytest.raises(TransportError, match="500") as caught:
-                async with Client(f"http://127.0.0.1:{port}/mcp", headers={"X-Test": "value"}):
-                    pass
-            copy = pickle.loads(pickle.dumps(caught.value))
-            for error in (caught.value, copy):
-                assert (error.reason, error.http_status, error.challenges) == ("status", 500, None)
-
-    run(check())
+    broken = b"HTTP/1.1 500 Broken\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+    failure = failure_of(broken, seen, {"X-Test": "value"})
+    assert "500" in str(failure)
+    for error in (failure, pickle.loads(pickle.dumps(failure))):
+        assert (error.reason, error.http_status, error.challenges) == ("status", 500, None)
     assert "x-test: value" in seen[0].lower()
 
 
