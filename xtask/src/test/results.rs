@@ -48,13 +48,14 @@ pub(crate) fn of_minitest(output: &Output) -> Count {
     judged(output, (runs.saturating_sub(failed), failed))
 }
 
-/// The last sums of Maven: `Tests run: 3, Failures: 1, Errors: 0, …`.
+/// The last sums of Maven: `Tests run: 4, Failures: 1, Errors: 0, Skipped: 1`.
 pub(crate) fn of_maven(output: &Output) -> Count {
     let sums = output.text.lines().rev().find_map(|line| line.split_once("Tests run: ")).map_or("", |(_, sums)| sums);
     let numbers: Vec<usize> =
-        sums.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).take(3).collect();
-    let [run, failures, errors] = numbers[..] else { return judged(output, (0, 0)) };
-    judged(output, (run - failures - errors, failures + errors))
+        sums.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).take(4).collect();
+    let [run, failures, errors, skipped] = numbers[..] else { return judged(output, (0, 0)) };
+    let failed = failures + errors;
+    judged(output, (run.saturating_sub(failed + skipped), failed))
 }
 
 /// The last line of Swift Testing: `Test run with 9 tests passed after 1.2 seconds.`, or `failed`
@@ -73,20 +74,40 @@ pub(crate) fn of_one(output: &Output) -> Count {
     judged(output, (usize::from(output.success()), 0))
 }
 
-/// The lines of an output that name a failed test; for cargo, including the errors. They are shown
-/// first, because the end of an output may be about other tests.
+/// The lines of an output that name a failed test, with the error that follows. They are shown
+/// first, because the end of an output may be about other tests, or about the build tool.
 pub(crate) fn failed_tests(text: &str) -> Vec<&str> {
-    let mut after_panic = false;
-    let is_of_failure = |line: &&str| {
-        let message = after_panic;
-        // cargo prints the output of a test after it has failed.
-        after_panic = line.starts_with("thread '") && line.contains(" panicked at ");
-        after_panic
-            || message
-            || line.starts_with("FAILED ")
-            || (line.starts_with("test ") && line.ends_with(" ... FAILED"))
+    let mut lines_of_error = 0;
+    let is_of_failure = |line: &&str| match lines_after(line) {
+        Some(lines) => {
+            lines_of_error = lines;
+            true
+        }
+        None if lines_of_error > 0 => {
+            lines_of_error -= 1;
+            true
+        }
+        None => false,
     };
     text.lines().map(str::trim).filter(is_of_failure).collect()
+}
+
+/// If this line names a failed test, the number of lines after it that are its error.
+fn lines_after(line: &str) -> Option<usize> {
+    let is_panic = line.starts_with("thread '") && line.contains(" panicked at ");
+    let is_result_of_cargo = line.starts_with("test ") && line.ends_with(" ... FAILED");
+    let is_result_of_maven = line.starts_with("[ERROR] ") && line.contains(" <<< ") && line.ends_with('!');
+    let is_issue_of_swift = line.contains(" Test ") && line.contains(" recorded an issue at ");
+    if line.starts_with("FAILED ") || is_result_of_cargo || is_issue_of_swift {
+        Some(0)
+    } else if is_panic || is_result_of_maven || line.starts_with("--- FAIL: ") {
+        Some(1)
+    } else if line.ends_with(") Failure:") || line.ends_with(") Error:") {
+        // Of minitest: the name and the place, then the message.
+        Some(3)
+    } else {
+        None
+    }
 }
 
 /// A command that fails without a failed test (it did not compile, or was killed) counts as a
@@ -142,11 +163,49 @@ mod tests {
     }
 
     #[test]
+    fn skipped_tests_of_maven_have_not_passed() {
+        let text = "[INFO] Tests run: 2, Failures: 0, Errors: 0, Skipped: 0 -- in a.B\n\
+                    [WARNING] Tests run: 9, Failures: 1, Errors: 1, Skipped: 3";
+        assert_eq!(sums(&of_maven(&ended(text, Some(false)))), (4, 2));
+        assert_eq!(sums(&of_maven(&ended("[INFO] BUILD FAILURE", Some(false)))), (0, 1));
+    }
+
+    #[test]
     fn failed_tests_are_named_with_their_errors() {
         assert_eq!(failed_tests("test a ... ok\ntest b ... FAILED\n"), ["test b ... FAILED"]);
         let panic = ["thread 'b' (7) panicked at core/b.rs:5:9:", "too late"];
         let cargo = format!("---- b stdout ----\n\n{}\nstack backtrace:\n   0: begin\n", panic.join("\n"));
         assert_eq!(failed_tests(&cargo), panic);
+    }
+
+    #[test]
+    fn failed_tests_of_each_language_are_named_with_their_errors() {
+        let outputs = [
+            (
+                "[ERROR] Tests run: 2, Failures: 1, Errors: 0, Skipped: 0 <<< FAILURE! -- in a.B\n\
+                 [ERROR] a.B.c -- Time elapsed: 0.1 s <<< FAILURE!\n\
+                 org.opentest4j.AssertionFailedError: expected: <1> but was: <0>\n\tat a.B.c(B.kt:9)\n",
+                vec![
+                    "[ERROR] a.B.c -- Time elapsed: 0.1 s <<< FAILURE!",
+                    "org.opentest4j.AssertionFailedError: expected: <1> but was: <0>",
+                ],
+            ),
+            (
+                "FF.\n\n  1) Failure:\nTestB#test_c [test/test_b.rb:9]:\nExpected: 1\n  Actual: 0\n\n3 runs\n",
+                vec!["1) Failure:", "TestB#test_c [test/test_b.rb:9]:", "Expected: 1", "Actual: 0"],
+            ),
+            (
+                "=== RUN\n--- FAIL: TestC (0.10s)\n    b_test.go:9: got 0, want 1\nFAIL\n",
+                vec!["--- FAIL: TestC (0.10s)", "b_test.go:9: got 0, want 1"],
+            ),
+            (
+                "✘ Test c() recorded an issue at B.swift:9:5: Expectation failed: 0 == 1\n↳ more\n",
+                vec!["✘ Test c() recorded an issue at B.swift:9:5: Expectation failed: 0 == 1"],
+            ),
+        ];
+        for (output, expected) in outputs {
+            assert_eq!(failed_tests(output), expected);
+        }
     }
 
     #[test]
