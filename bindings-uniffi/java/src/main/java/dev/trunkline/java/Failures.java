@@ -1,8 +1,6 @@
 package dev.trunkline.java;
 
 import dev.trunkline.jvm.Jvm;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -56,21 +54,6 @@ final class Failures {
     } catch (Exception thrown) {
       throw (TransportException) new TransportException(thrown.toString()).initCause(thrown);
     }
-  }
-
-  /** Runs work whose exceptions of streams would reach a function that declares none. */
-  static void uncheckedIo(IoWork work) {
-    try {
-      work.run();
-    } catch (IOException failed) {
-      throw new UncheckedIOException(failed);
-    }
-  }
-
-  /** Work on a stream. */
-  interface IoWork {
-    /** Runs it. */
-    void run() throws IOException;
   }
 
   /** Runs work for a feature, whose name errors begin with. */

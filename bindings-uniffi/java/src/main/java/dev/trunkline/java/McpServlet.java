@@ -19,6 +19,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
@@ -103,6 +105,7 @@ public final class McpServlet extends HttpServlet {
     var context = request.startAsync(request, response);
     context.setTimeout(0);
     var responding = endpoint.jvm.responding();
+    var output = new Output(context, request, response);
     var handled =
         endpoint.jvm.handleAsync(
             request.getMethod(),
@@ -112,14 +115,12 @@ public final class McpServlet extends HttpServlet {
             headersOf(request),
             request.getInputStream(),
             this::captured,
-            new Output(response, isHttp1(request)));
-    context.addListener(new Disconnection(handled));
+            output);
+    context.addListener(new Disconnection(handled, output));
     handled.whenComplete(
         (nothing, failure) -> {
           try {
-            end(context, request, failure);
-          } catch (IllegalStateException ended) {
-            // The container has ended it already, because the client has disconnected.
+            output.end(failure);
           } finally {
             responding.run();
           }
@@ -137,17 +138,6 @@ public final class McpServlet extends HttpServlet {
         TASK.remove();
       }
     };
-  }
-
-  private static void end(
-      AsyncContext context, HttpServletRequest request, @Nullable Throwable failure) {
-    if (failure == null || failure instanceof CancellationException) {
-      // A client that has disconnected is no failure for the container to log.
-      context.complete();
-    } else {
-      request.setAttribute(FAILURE_ATTRIBUTE, failure);
-      context.dispatch();
-    }
   }
 
   private static List<Map.Entry<String, String>> headersOf(HttpServletRequest request) {
@@ -191,50 +181,84 @@ public final class McpServlet extends HttpServlet {
     endpoint.close();
   }
 
-  /** Writes a response without blocking a thread. */
+  /**
+   * Writes a response without blocking a thread.
+   *
+   * <p>A container that has ended a request uses its objects for the next one, of another client.
+   * So it waits for a use of the response that is in progress, and none begins after that.
+   */
   private static final class Output implements JvmEndpoint.Output, WriteListener {
+    /** A container may hold a lock of its own meanwhile, for which a failing write waits. */
+    private static final int USE_TIMEOUT_SECONDS = 5;
+
+    private final AsyncContext context;
+    private final HttpServletRequest request;
     private final HttpServletResponse response;
-    private final boolean isHttp1;
+
+    /** Held while the response is used. */
+    private final ReentrantLock use = new ReentrantLock();
+
     private @Nullable ServletOutputStream output;
 
-    /** The write that waits for the container, and the container's error. */
+    /** The write that waits for the container. */
     private @Nullable CompletableFuture<@Nullable Void> waiting;
 
-    private @Nullable Throwable failure;
+    /** Why nothing can be written. */
+    private volatile @Nullable Throwable failure;
 
-    Output(HttpServletResponse response, boolean isHttp1) {
+    /** Set once the response has ended, here or in the container. */
+    private boolean hasEnded;
+
+    Output(AsyncContext context, HttpServletRequest request, HttpServletResponse response) {
+      this.context = context;
+      this.request = request;
       this.response = response;
-      this.isHttp1 = isHttp1;
     }
 
     @Override
     public void start(int status, List<Map.Entry<String, String>> headers) {
-      McpServlet.start(response, isHttp1, status, headers);
+      use.lock();
+      try {
+        if (failure == null) {
+          McpServlet.start(response, isHttp1(request), status, headers);
+        }
+      } finally {
+        use.unlock();
+      }
     }
 
     @Override
     public CompletableFuture<@Nullable Void> write(byte[] chunk) {
+      return onStream(this::open)
+          .thenCompose(nothing -> onStream(() -> writeTo(output, chunk)))
+          .thenCompose(nothing -> onStream(() -> output.flush()));
+    }
+
+    private void open() throws IOException {
+      if (output == null) {
+        output = response.getOutputStream();
+        output.setWriteListener(this);
+      }
+    }
+
+    private static void writeTo(ServletOutputStream output, byte[] chunk) throws IOException {
+      if (chunk.length > 0) {
+        output.write(chunk);
+      }
+    }
+
+    /** Does work on the stream if it is open. The future completes when the next can be done. */
+    private CompletableFuture<@Nullable Void> onStream(Work work) {
+      use.lock();
       try {
-        if (output == null) {
-          output = response.getOutputStream();
-          output.setWriteListener(this);
+        if (failure == null) {
+          work.run();
         }
-        var stream = output;
-        return ready()
-            .thenCompose(
-                nothing -> {
-                  if (chunk.length > 0) {
-                    Failures.uncheckedIo(() -> stream.write(chunk));
-                  }
-                  return ready();
-                })
-            .thenCompose(
-                nothing -> {
-                  Failures.uncheckedIo(stream::flush);
-                  return ready();
-                });
+        return ready();
       } catch (IOException failed) {
         return CompletableFuture.failedFuture(failed);
+      } finally {
+        use.unlock();
       }
     }
 
@@ -247,6 +271,44 @@ public final class McpServlet extends HttpServlet {
       }
       waiting = new CompletableFuture<>();
       return waiting;
+    }
+
+    /** Ends the response, unless the container has, because the client has disconnected. */
+    void end(@Nullable Throwable thrown) {
+      if (!leave()) {
+        return;
+      }
+      try {
+        if (thrown == null || thrown instanceof CancellationException) {
+          // A client that has disconnected is no failure for the container to log.
+          context.complete();
+        } else {
+          request.setAttribute(FAILURE_ATTRIBUTE, thrown);
+          context.dispatch();
+        }
+      } catch (IllegalStateException ended) {
+        // The container has ended it in this moment.
+      }
+    }
+
+    /** Uses the response no more. Returns whether it was in use until now. */
+    boolean leave() {
+      var isFirst = close();
+      try {
+        if (use.tryLock(USE_TIMEOUT_SECONDS, TimeUnit.SECONDS)) {
+          use.unlock();
+        }
+      } catch (InterruptedException interrupt) {
+        Thread.currentThread().interrupt();
+      }
+      return isFirst;
+    }
+
+    private synchronized boolean close() {
+      var isFirst = !hasEnded;
+      hasEnded = true;
+      failure = new IOException("the response has ended");
+      return isFirst;
     }
 
     @Override
@@ -274,20 +336,29 @@ public final class McpServlet extends HttpServlet {
     }
   }
 
+  /** Work on a stream. */
+  @FunctionalInterface
+  private interface Work {
+    void run() throws IOException;
+  }
+
   /** Cancels a request whose client has disconnected. */
-  private record Disconnection(CompletableFuture<@Nullable Void> handled) implements AsyncListener {
+  private record Disconnection(CompletableFuture<@Nullable Void> handled, Output output)
+      implements AsyncListener {
     @Override
     public void onError(AsyncEvent event) {
       handled.cancel(true);
+      output.leave();
     }
 
     @Override
     public void onTimeout(AsyncEvent event) {
-      handled.cancel(true);
+      onError(event);
     }
 
     @Override
     public void onComplete(AsyncEvent event) {
+      output.leave();
       handled.cancel(true);
     }
 

@@ -10,16 +10,23 @@ import dev.trunkline.java.model.Identity;
 import dev.trunkline.java.model.RevisionChoice;
 import dev.trunkline.java.model.SubscriptionFilter;
 import dev.trunkline.java.model.TextContent;
+import jakarta.servlet.AsyncContext;
+import jakarta.servlet.AsyncListener;
 import jakarta.servlet.DispatcherType;
 import jakarta.servlet.Filter;
 import jakarta.servlet.ServletOutputStream;
+import jakarta.servlet.ServletRequest;
+import jakarta.servlet.ServletResponse;
 import jakarta.servlet.WriteListener;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletRequestWrapper;
 import jakarta.servlet.http.HttpServletResponse;
 import jakarta.servlet.http.HttpServletResponseWrapper;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.io.UncheckedIOException;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Proxy;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.URI;
@@ -33,10 +40,14 @@ import java.util.Collections;
 import java.util.EnumSet;
 import java.util.Enumeration;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
+import java.util.concurrent.TimeoutException;
 import org.eclipse.jetty.ee10.servlet.ServletContextHandler;
 import org.eclipse.jetty.ee10.servlet.ServletHolder;
 import org.eclipse.jetty.server.ServerConnector;
@@ -46,7 +57,13 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
 class MountTest {
-  private static void withServlet(Server server, Consumer<String> work) throws Exception {
+  /** Uses the URL of a server. */
+  @FunctionalInterface
+  private interface Work {
+    void accept(String url) throws Exception;
+  }
+
+  private static void withServlet(Server server, Work work) throws Exception {
     var jetty = new org.eclipse.jetty.server.Server(new InetSocketAddress("127.0.0.1", 0));
     var context = new ServletContextHandler();
     var endpoint =
@@ -195,26 +212,30 @@ class MountTest {
               assertTrue(started.await(30, TimeUnit.SECONDS));
               call.cancel(true);
               assertTrue(interrupted.await(30, TimeUnit.SECONDS));
-            } catch (InterruptedException interrupt) {
-              throw new IllegalStateException(interrupt);
             }
           });
     }
   }
 
+  private static final Filter NO_FILTER =
+      (request, response, chain) -> chain.doFilter(request, response);
+
   /** Serves with few threads, of which Jetty itself needs some. */
-  private static void withFewThreads(Server server, Consumer<String> work) throws Exception {
-    Filter none = (request, response, chain) -> chain.doFilter(request, response);
-    withFewThreads(server, none, work);
+  private static void withFewThreads(Server server, Work work) throws Exception {
+    withFewThreads(server, NO_FILTER, work);
   }
 
-  private static void withFewThreads(Server server, Filter filter, Consumer<String> work)
+  private static void withFewThreads(Server server, Filter filter, Work work) throws Exception {
+    withFewThreads(server, filter, Duration.ofSeconds(2), work);
+  }
+
+  private static void withFewThreads(Server server, Filter filter, Duration idle, Work work)
       throws Exception {
     var threads = new QueuedThreadPool(8, 8);
     var jetty = new org.eclipse.jetty.server.Server(threads);
     var connector = new ServerConnector(jetty);
     connector.setHost("127.0.0.1");
-    connector.setIdleTimeout(2000);
+    connector.setIdleTimeout(idle.toMillis());
     jetty.addConnector(connector);
     var context = new ServletContextHandler();
     var servlet = new McpServlet(server.endpoint(options -> {}));
@@ -234,6 +255,9 @@ class MountTest {
     try (var server = echo(new CountDownLatch(1), new CountDownLatch(1))) {
       withFewThreads(
           server,
+          NO_FILTER,
+          // Connections wait for the other clients.
+          Duration.ofSeconds(30),
           url -> {
             var clients = new ArrayList<Client>();
             try {
@@ -280,21 +304,25 @@ class MountTest {
             try (var socket = flooded(url)) {
               assertTrue(ended.await(60, TimeUnit.SECONDS));
               assertFalse(socket.isClosed(), "it still does not read");
-            } catch (IOException | InterruptedException failed) {
-              throw new IllegalStateException(failed);
             }
           });
     }
   }
 
-  /** Fails after the first chunk. */
-  private static final class Failing extends ServletOutputStream {
-    private final ServletOutputStream output;
-    private final CountDownLatch written;
+  /** Runs before each write. */
+  @FunctionalInterface
+  private interface BeforeWrite {
+    void write() throws IOException;
+  }
 
-    private Failing(ServletOutputStream output, CountDownLatch written) {
+  /** A stream that is written in chunks. */
+  private static final class Watched extends ServletOutputStream {
+    private final ServletOutputStream output;
+    private final BeforeWrite before;
+
+    private Watched(ServletOutputStream output, BeforeWrite before) {
       this.output = output;
-      this.written = written;
+      this.before = before;
     }
 
     @Override
@@ -304,11 +332,8 @@ class MountTest {
 
     @Override
     public void write(byte[] bytes, int offset, int length) throws IOException {
-      if (written.getCount() == 0) {
-        throw new IOException("the disk is full");
-      }
+      before.write();
       output.write(bytes, offset, length);
-      written.countDown();
     }
 
     @Override
@@ -327,21 +352,40 @@ class MountTest {
     }
   }
 
+  private static HttpServletResponse watched(ServletResponse response, BeforeWrite before)
+      throws IOException {
+    var stream = new Watched(response.getOutputStream(), before);
+    return new HttpServletResponseWrapper((HttpServletResponse) response) {
+      @Override
+      public ServletOutputStream getOutputStream() {
+        return stream;
+      }
+    };
+  }
+
+  /** Calls a tool, and reads the response to its end. */
+  private static String answerOf(String url, String tool) {
+    try (var socket = new Socket("127.0.0.1", URI.create(url).getPort())) {
+      socket.setSoTimeout(20_000);
+      socket.getOutputStream().write(requestOf(tool, "\"progressToken\":1,"));
+      return new String(socket.getInputStream().readAllBytes());
+    } catch (IOException failed) {
+      throw new UncheckedIOException(failed);
+    }
+  }
+
   @Test
   void aTruncatedResponseDoesNotLookComplete() throws Exception {
     var written = new CountDownLatch(1);
-    Filter filter =
-        (request, response, chain) -> {
-          var failing = new Failing(response.getOutputStream(), written);
-          var wrapped =
-              new HttpServletResponseWrapper((HttpServletResponse) response) {
-                @Override
-                public ServletOutputStream getOutputStream() {
-                  return failing;
-                }
-              };
-          chain.doFilter(request, wrapped);
+    BeforeWrite failing =
+        () -> {
+          if (written.getCount() == 0) {
+            throw new IOException("the disk is full");
+          }
+          written.countDown();
         };
+    Filter filter =
+        (request, response, chain) -> chain.doFilter(request, watched(response, failing));
     try (var server = new Server("mounted", "1")) {
       server.tool(
           "answers",
@@ -354,16 +398,124 @@ class MountTest {
           server,
           filter,
           url -> {
-            try (var socket = new Socket("127.0.0.1", URI.create(url).getPort())) {
-              socket.setSoTimeout(20_000);
-              socket.getOutputStream().write(requestOf("answers", "\"progressToken\":1,"));
-              var response = new String(socket.getInputStream().readAllBytes());
-              assertTrue(response.startsWith("HTTP/1.1 200"), response);
-              assertTrue(response.contains("notifications/progress"), response);
-              assertFalse(response.endsWith("\r\n0\r\n\r\n"), response);
-            } catch (IOException failed) {
-              throw new UncheckedIOException(failed);
+            var response = answerOf(url, "answers");
+            assertTrue(response.startsWith("HTTP/1.1 200"), response);
+            assertTrue(response.contains("notifications/progress"), response);
+            assertFalse(response.endsWith("\r\n0\r\n\r\n"), response);
+          });
+    }
+  }
+
+  /** Tells what the servlet does with the context of a request. */
+  private static final class Observed extends HttpServletRequestWrapper {
+    private final CompletableFuture<AsyncListener> listener = new CompletableFuture<>();
+    private final List<String> ends = Collections.synchronizedList(new ArrayList<>());
+
+    /** Stands for the lock of a container. */
+    private final Object lock = new Object();
+
+    private Observed(HttpServletRequest request) {
+      super(request);
+    }
+
+    @Override
+    public AsyncContext startAsync(ServletRequest request, ServletResponse response) {
+      var context = super.startAsync(request, response);
+      InvocationHandler calls =
+          (proxy, method, arguments) -> {
+            if (method.getName().equals("addListener")) {
+              listener.complete((AsyncListener) arguments[0]);
+            } else if (Set.of("complete", "dispatch").contains(method.getName())) {
+              ends.add(method.getName());
+              synchronized (lock) {
+                return method.invoke(context, arguments);
+              }
             }
+            return method.invoke(context, arguments);
+          };
+      var loader = MountTest.class.getClassLoader();
+      return (AsyncContext)
+          Proxy.newProxyInstance(loader, new Class<?>[] {AsyncContext.class}, calls);
+    }
+  }
+
+  /** A container then uses the objects of a request for the next one, of another client. */
+  @Test
+  void aRequestThatItsContainerEndsIsLeftAlone() throws Exception {
+    var observed = new CompletableFuture<Observed>();
+    var writes = new Semaphore(0);
+    var goesOn = new CountDownLatch(1);
+    BeforeWrite slow =
+        () -> {
+          writes.release();
+          try {
+            goesOn.await();
+          } catch (InterruptedException interrupt) {
+            throw new InterruptedIOException();
+          }
+        };
+    Filter filter =
+        (request, response, chain) -> {
+          var seen = new Observed((HttpServletRequest) request);
+          observed.complete(seen);
+          chain.doFilter(seen, watched(response, slow));
+        };
+    try (var server = flood(new CountDownLatch(1))) {
+      withFewThreads(
+          server,
+          filter,
+          url -> {
+            var answer = CompletableFuture.supplyAsync(() -> answerOf(url, "floods"));
+            assertTrue(writes.tryAcquire(30, TimeUnit.SECONDS));
+            var request = observed.join();
+            var ended =
+                new FutureTask<>(
+                    () -> {
+                      request.listener.join().onComplete(null);
+                      return true;
+                    });
+            new Thread(ended).start();
+            assertThrows(TimeoutException.class, () -> ended.get(300, TimeUnit.MILLISECONDS));
+            goesOn.countDown();
+            assertTrue(ended.get(30, TimeUnit.SECONDS));
+            // Writes before the listener had its turn are allowed.
+            writes.drainPermits();
+            assertFalse(writes.tryAcquire(300, TimeUnit.MILLISECONDS), "it goes on to write");
+            assertEquals(List.of(), request.ends);
+            request.getAsyncContext().complete();
+            answer.join();
+          });
+    }
+  }
+
+  @Test
+  void aContainerThatEndsARequestMayHoldItsLock() throws Exception {
+    var observed = new CompletableFuture<Observed>();
+    var ends = new CountDownLatch(1);
+    Filter filter =
+        (request, response, chain) -> {
+          var seen = new Observed((HttpServletRequest) request);
+          observed.complete(seen);
+          chain.doFilter(seen, response);
+        };
+    try (var server = new Server("mounted", "1")) {
+      server.tool("waits", "", (context, given) -> ends.await(30, TimeUnit.SECONDS));
+      withFewThreads(
+          server,
+          filter,
+          url -> {
+            var answer = CompletableFuture.supplyAsync(() -> answerOf(url, "waits"));
+            var request = observed.get(30, TimeUnit.SECONDS);
+            synchronized (request.lock) {
+              ends.countDown();
+              var until = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+              while (request.ends.isEmpty()) {
+                assertTrue(System.nanoTime() < until, "the response does not end");
+                Thread.sleep(1);
+              }
+              request.listener.join().onComplete(null);
+            }
+            assertTrue(answer.get(30, TimeUnit.SECONDS).startsWith("HTTP/1.1 200"));
           });
     }
   }
