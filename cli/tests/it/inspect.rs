@@ -105,6 +105,7 @@ fn a_tab_gets_all_at_once_from_a_server_of_both_eras() {
             assert!(connection["capabilities"]["tools"].is_object(), "{connection}");
             assert_eq!(tab.list(era, "tools")["count"], 12);
             assert_eq!(tab.list(era, "resourceTemplates")["count"], 1);
+            assert_eq!(tab.list(era, "prompts")["count"], 1);
         }
         let list = page.done("list", &json!({"era": "legacy", "list": "prompts"}));
         assert_eq!(list["items"][0]["name"], "review");
