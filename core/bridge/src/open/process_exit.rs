@@ -13,7 +13,7 @@ use std::{
 use trunkline::bridge_support::{CUT_TIMEOUT, EndingSignals};
 
 /// Time for the exit handlers of the process, which the blocked handler may block as well.
-const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time for a host that is not blocked to close what a signal ends.
 const HOST_TIMEOUT: Duration = Duration::from_millis(500);
 /// How often to look whether the host has drained the end.

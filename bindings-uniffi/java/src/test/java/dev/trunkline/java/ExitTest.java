@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -175,7 +176,7 @@ class ExitTest {
     while (program.isAlive()) {
       assertTrue(System.nanoTime() < until, "it does not end");
       program.destroy();
-      Thread.sleep(100);
+      Thread.sleep(300);
     }
   }
 
@@ -233,6 +234,8 @@ class ExitTest {
   /** The program that serves. */
   static final class Program {
     private static final CountDownLatch RETURNS = new CountDownLatch(1);
+    private static final Set<Thread.State> STARTING =
+        Set.of(Thread.State.RUNNABLE, Thread.State.BLOCKED);
 
     private Program() {}
 
@@ -261,8 +264,8 @@ class ExitTest {
           "",
           Slow.class,
           (context, given) -> {
-            // The URL is printed before the listener handles signals.
-            while (serving == Serving.FOREGROUND && main.getState() == Thread.State.RUNNABLE) {
+            // The URL is printed before the listener handles signals, which loads classes.
+            while (serving == Serving.FOREGROUND && STARTING.contains(main.getState())) {
               Thread.sleep(10);
             }
             context.progress(1);
