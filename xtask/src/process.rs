@@ -16,6 +16,8 @@ use process_wrap::std::{ChildWrapper, CommandWrap};
 /// A process that takes longer to stop is killed.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
+/// Time for the last lines of a process that has ended, whose pipes others may keep open.
+const OUTPUT_TIMEOUT: Duration = Duration::from_secs(2);
 /// The latest lines are kept for error messages.
 const MAX_STDERR_LINES: usize = 40;
 
@@ -129,7 +131,7 @@ impl Process {
     fn line(&mut self, until: Instant) -> Option<Line> {
         let mut ended = None;
         loop {
-            let limit = ended.map_or(until, |ended: Instant| until.min(ended + Duration::from_millis(300)));
+            let limit = ended.map_or(until, |ended: Instant| until.min(ended + OUTPUT_TIMEOUT));
             let wait = limit.saturating_duration_since(Instant::now()).min(Duration::from_millis(100));
             match self.lines.recv_timeout(wait) {
                 Ok(line) => {
