@@ -48,15 +48,21 @@ func TestACallThatHasReturnedIsClosed(t *testing.T) {
 
 func TestARequestToTheClientEndsWithItsContext(t *testing.T) {
 	server := newServer(t)
+	asked := make(chan struct{})
 	trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: "wonder"}, func(ctx context.Context, call *trunkline.Call, _ struct{}) (string, error) {
-		brief, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+		brief, cancel := context.WithCancel(ctx)
 		defer cancel()
+		go func() {
+			<-asked
+			cancel()
+		}()
 		_, err := trunkline.Elicit[struct{ Name string }](brief, call, "Who?")
-		return fmt.Sprint(errors.Is(err, context.DeadlineExceeded)), nil
+		return fmt.Sprint(errors.Is(err, context.Canceled)), nil
 	}))
 	withdrawn := make(chan error, 1)
 	options := trunkline.ClientOptions{Revision: "2025-11-25"}
 	options.OnElicit = func(ctx context.Context, _ *trunkline.ElicitRequest) (*trunkline.ElicitResult, error) {
+		close(asked)
 		<-ctx.Done()
 		withdrawn <- ctx.Err()
 		return nil, ctx.Err()

@@ -159,10 +159,11 @@ if (process.platform !== "win32") {
 
   test("a signal that the program handles itself is left to it", () => {
     const { status, stdout, stderr } = run(`${head}
-      process.on("SIGINT", () => console.log("own"));
+      const own = new Promise((resolve) => process.on("SIGINT", () => resolve(console.log("own"))));
       let hasEnded = false;
       const end = (await server.listen({ port: 0 })).run().then(() => (hasEnded = true));
       process.kill(process.pid, "SIGINT");
+      await own;
       await new Promise((resolve) => setTimeout(resolve, 500));
       console.log(hasEnded);
       process.kill(process.pid, "SIGTERM");

@@ -539,17 +539,21 @@ test("a signal may cancel many calls and connections without a warning", async (
 test("a signal first accessed after the cancellation is already aborted", async () => {
   let seen;
   const looked = new Promise((resolve) => (seen = resolve));
+  let goOn;
+  const known = new Promise((resolve) => (goOn = resolve));
   const abort = new AbortController();
   await connected(
     (server) =>
       server.registerTool("wait", {}, async (_, ctx) => {
         abort.abort();
-        await sleep(100);
+        await known;
         seen(ctx.signal.aborted);
         await ctx.progress(1);
       }),
     async (client) => {
       await assert.rejects(client.callTool("wait", {}, { signal: abort.signal }), { name: "CancelledError" });
+      await client.ping(); // the server knows by then
+      goOn();
       assert.equal(await looked, true);
     },
   );

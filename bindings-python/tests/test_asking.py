@@ -358,7 +358,7 @@ def test_clients_may_refuse_or_respond_late(asking: list[str]) -> None:
     def late(method: str, params: dict[str, Any]) -> dict[str, Any]:
         import time
 
-        time.sleep(0.2)
+        time.sleep(1)
         return {"action": "cancel"}
 
     with Peer(asking, "2025-11-25", capabilities=CAPABILITIES, answer=late) as peer:

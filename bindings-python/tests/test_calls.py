@@ -301,7 +301,8 @@ def test_a_removed_feature_completes_its_calls_and_is_then_released() -> None:
                 server.add_tool(function)
                 del function
                 calls = [asyncio.ensure_future(client.call_tool("work")) for _ in range(3)]
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(0)
+                await client.ping()  # the server has heard of the calls by then
                 server.remove_tool("work")
                 go_on.set()
                 assert [(await call).text for call in calls] == ["done"] * 3

@@ -853,7 +853,7 @@ def test_a_visibility_hook_hides_features(is_async: bool) -> None:
 def test_a_handler_that_exceeds_its_timeout_fails_and_is_cancelled(revision: Any) -> None:
     server, ended = Server("slow", version="1"), asyncio.Event()
 
-    @server.tool(timeout=0.05)
+    @server.tool(timeout=1)  # long enough to begin
     async def slow() -> str:
         try:
             await asyncio.sleep(60)
@@ -869,7 +869,7 @@ def test_a_handler_that_exceeds_its_timeout_fails_and_is_cancelled(revision: Any
     async def check() -> None:
         async with Client(server, revision=revision) as client:
             result = await client.call_tool("slow")
-            assert (result.is_error, result.text) == (True, "slow timed out after 50ms")
+            assert (result.is_error, result.text) == (True, "slow timed out after 1s")
             await asyncio.wait_for(ended.wait(), 10)
             with pytest.raises(ProtocolError, match="timed out after 50ms"):
                 await client.read_resource("notes://slow")

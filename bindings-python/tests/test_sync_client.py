@@ -200,14 +200,21 @@ def test_notifications_stay_in_order_when_a_callback_makes_a_call(tmp_path: Path
 
 def test_a_callback_that_is_interrupted_loses_no_other_notification(tmp_path: Path) -> None:
     told: list[int] = []
+    # The interrupt also cancels the call, which sends no more then.
+    sent = tmp_path / "sent"
+    source = CHATTER.replace(
+        "    await asyncio.sleep(0.3)\n", f"    open({str(sent)!r}, 'w').close()\n    await asyncio.sleep(1)\n"
+    )
 
     def hear(_method: str, params: Any) -> None:
         told.append(params["data"])
         if len(told) == 1:
-            time.sleep(0.4)
+            until = time.monotonic() + TIMEOUT
+            while not sent.exists() and time.monotonic() < until:
+                time.sleep(0.01)
             raise KeyboardInterrupt
 
-    command = script(tmp_path, CHATTER)
+    command = script(tmp_path, source)
     with SyncClient(command, env=environment(), revision="2025-06-18", on_notification=hear) as client:
         with pytest.raises(KeyboardInterrupt):
             client.call_tool("chatter")

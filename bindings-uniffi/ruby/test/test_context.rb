@@ -43,9 +43,11 @@ class TestContext < TrunklineTest
         paying.map(&:value).inspect + ctx.once("outer") { ctx.once("inner") { "x" } }
       end
       server.tool("retry") do |ctx|
-        failing = Thread.new { ctx.once("charge") { sleep 0.05 and raise ArgumentError } }
+        ends = Thread::Queue.new
+        failing = Thread.new { ctx.once("charge") { ends.pop and raise ArgumentError } }
         failing.report_on_exception = false
         eventually { failing.status == "sleep" }
+        Thread.new { sleep 0.05 and ends << true }
         ctx.once("charge") { "later" } + (failing.join rescue "failed").to_s
       end
     end

@@ -270,6 +270,7 @@ fn several_servers_have_one_page() {
     let page = Page::start(&[serve(server()), "--config".to_owned(), file.clone()]);
     let tab = page.tab();
     tab.connection("modern", "open");
+    tab.connection("legacy", "open");
     tab.list("modern", "tools");
     let snapshot = page.tab().next().unwrap();
     let servers = snapshot["servers"].as_array().unwrap();
@@ -277,6 +278,7 @@ fn several_servers_have_one_page() {
     assert_eq!((ids.len(), &ids[1..], &servers[1]["label"]), (3, &["one", "two"][..], &json!("one")));
     let second = page.tab_of("/api/events?server=one");
     second.connection("modern", "open");
+    second.connection("legacy", "open");
     second.list("modern", "tools");
     let listed = page.done("list?server=one", &json!({"era": "modern", "list": "tools"}));
     assert_eq!(listed["items"].as_array().unwrap().len(), 12);

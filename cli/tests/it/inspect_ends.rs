@@ -41,7 +41,7 @@ fn a_server_that_dies_says_why_and_is_started_again() {
 
 #[test]
 fn servers_end_with_the_last_tab_and_start_with_the_next() {
-    let page = Page::of_role(Role::Inspected, &["--linger", "1s"]);
+    let page = Page::of_role(Role::Inspected, &["--linger", "3s"]);
     let program = page.process.id();
     let tab = page.tab();
     tab.connection("modern", "open");
@@ -50,7 +50,7 @@ fn servers_end_with_the_last_tab_and_start_with_the_next() {
     drop(tab);
     // A reload is no end.
     let tab = page.tab();
-    std::thread::sleep(Duration::from_millis(1_500));
+    std::thread::sleep(Duration::from_millis(3_500));
     assert_eq!(children_of(program), 2);
     drop(tab);
     until(|| children_of(program) == 0);

@@ -261,10 +261,15 @@ impl Tab {
 
     /// Waits for the end of a call.
     pub(crate) fn end_of(&self, id: u64) -> Value {
-        let event = self.until(|event| {
-            event["event"] == "call" && event["call"]["id"] == id && event["call"]["state"] != "running"
-        });
-        event["call"].clone()
+        let has_ended = |call: &&Value| call["id"] == id && call["state"] != "running";
+        loop {
+            let event = self.next().expect("the stream has ended");
+            // A tab that was too slow gets a snapshot in place of the event.
+            let all = event["calls"].as_array().map_or(&[][..], Vec::as_slice);
+            if let Some(call) = all.iter().chain(event.get("call")).find(has_ended) {
+                return call.clone();
+            }
+        }
     }
 
     /// Waits for a question: one that is open already, or the next one.

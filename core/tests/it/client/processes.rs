@@ -254,12 +254,12 @@ async fn a_cancelled_connection_attempt_leaves_no_process_behind() {
     connecting.abort();
     eventually("the server has ended", || has_ended(&file));
 
-    let options = ClientOptions::default().with_connect_timeout(ms(1_000)).with_close_timeout(DEADLINE);
+    let options = ClientOptions::default().with_connect_timeout(ms(3_000)).with_close_timeout(DEADLINE);
     let file = File::new();
     let error = connect(child("script mute", &file), options).await.err().unwrap();
     let text = error.to_string();
     assert_eq!(error.kind(), ErrorKind::Timeout);
-    assert!(text.starts_with("The server process ") && text.contains("timeout of 1s"), "{text}");
+    assert!(text.starts_with("The server process ") && text.contains("timeout of 3s"), "{text}");
     assert!(text.ends_with("last stderr lines:\nstill loading"), "{text}");
     eventually("the server has ended by itself", || diary(&file).0.last().map(String::as_str) == Some("ends"));
 }

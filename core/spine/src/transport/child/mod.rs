@@ -477,7 +477,7 @@ mod tests {
             "the server process \"sh -c kill -9 $$\" was terminated by signal 9 and wrote nothing to its standard error"
         );
 
-        let (process, _stdin, mut lines) = start("exec >&-; printf 'w\\033[31mhy\\n' >&2; sleep 60");
+        let (process, _stdin, mut lines) = start("printf 'w\\033[31mhy\\n' >&2; exec >&-; sleep 60");
         assert!(lines.next_line().await.unwrap().is_none());
         let end = process.obituary("standard output").await;
         assert!(end.text.ends_with("\" closed its standard output; its last stderr lines:\nwhy"), "{}", end.text);
