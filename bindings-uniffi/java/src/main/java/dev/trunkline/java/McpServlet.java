@@ -184,11 +184,11 @@ public final class McpServlet extends HttpServlet {
   /**
    * Writes a response without blocking a thread.
    *
-   * <p>A container that has ended a request uses its objects for the next one, of another client.
-   * So it waits for a use of the response that is in progress, and none begins after that.
+   * <p>Containers reuse the objects of an ended request for the next one, which may be another
+   * client's. So the container waits for a write that is in progress, and none follows.
    */
   private static final class Output implements JvmEndpoint.Output, WriteListener {
-    /** A container may hold a lock of its own meanwhile, for which a failing write waits. */
+    /** Bounds that wait: a failing write may need a lock that the container holds. */
     private static final int USE_TIMEOUT_SECONDS = 5;
 
     private final AsyncContext context;
@@ -287,11 +287,11 @@ public final class McpServlet extends HttpServlet {
           context.dispatch();
         }
       } catch (IllegalStateException ended) {
-        // The container has ended it in this moment.
+        // The container ended it at the same moment.
       }
     }
 
-    /** Uses the response no more. Returns whether it was in use until now. */
+    /** Stops using the response. Returns whether this call ended it. */
     boolean leave() {
       var isFirst = close();
       try {

@@ -264,7 +264,7 @@ class BlockedTest {
           Thread.sleep(200);
         }
         assertEquals("bob", call.join().text());
-        assertTrue(calls.stream().anyMatch(other -> !other.isDone()), "it waited for all of them");
+        assertTrue(calls.stream().filter(CompletableFuture::isDone).count() <= calls.size() / 2);
         ends.release(calls.size());
         for (var other : calls) {
           other.get(30, TimeUnit.SECONDS);

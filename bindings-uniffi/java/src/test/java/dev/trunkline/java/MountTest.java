@@ -406,7 +406,7 @@ class MountTest {
     }
   }
 
-  /** Tells what the servlet does with the context of a request. */
+  /** Records what the servlet does with the context of a request. */
   private static final class Observed extends HttpServletRequestWrapper {
     private final CompletableFuture<AsyncListener> listener = new CompletableFuture<>();
     private final List<String> ends = Collections.synchronizedList(new ArrayList<>());
@@ -439,7 +439,7 @@ class MountTest {
     }
   }
 
-  /** A container then uses the objects of a request for the next one, of another client. */
+  /** Containers reuse the objects of an ended request, for another client's. */
   @Test
   void aRequestThatItsContainerEndsIsLeftAlone() throws Exception {
     var observed = new CompletableFuture<Observed>();
@@ -480,7 +480,7 @@ class MountTest {
             assertTrue(ended.get(30, TimeUnit.SECONDS));
             // Writes before the listener had its turn are allowed.
             writes.drainPermits();
-            assertFalse(writes.tryAcquire(300, TimeUnit.MILLISECONDS), "it goes on to write");
+            assertFalse(writes.tryAcquire(300, TimeUnit.MILLISECONDS), "a write after the end");
             assertEquals(List.of(), request.ends);
             request.getAsyncContext().complete();
             answer.join();
