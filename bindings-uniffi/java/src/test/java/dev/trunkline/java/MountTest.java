@@ -513,7 +513,10 @@ class MountTest {
                 assertTrue(System.nanoTime() < until, "the response does not end");
                 Thread.sleep(1);
               }
+              var began = System.nanoTime();
               request.listener.join().onComplete(null);
+              var took = Duration.ofNanos(System.nanoTime() - began);
+              assertTrue(took.toSeconds() < 4, "the listener waits for the lock: " + took);
             }
             assertTrue(answer.get(30, TimeUnit.SECONDS).startsWith("HTTP/1.1 200"));
           });
