@@ -9,7 +9,8 @@ pub(crate) enum Exit {
     Done = 0,
     /// The checked thing has faults.
     Faulty = 1,
-    /// A flag, an argument, a schema or a configuration is wrong; nothing was sent.
+    /// A flag, an argument, a schema or a configuration is wrong, and nothing was sent; or the
+    /// result could not be written.
     Usage = 2,
     /// The server needs a login, or refused one.
     Login = 3,

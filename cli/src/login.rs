@@ -15,7 +15,6 @@ use trunkline::{
     },
     client::ServerEntry,
     client_auth::{AuthError, ClientAuth},
-    printable,
     runtime::BoxedTask,
     serde_json::{self, Value},
     transport::Target,
@@ -44,7 +43,7 @@ impl LoginFlags {
     ) -> Result<Option<Arc<dyn ClientAuth>>, Failure> {
         let is_http = server.transport == "http";
         if !is_http
-            && asked != Asked::ByHost
+            && matches!(asked, Asked::AtTerminal | Asked::ByLogin)
             && (connection.bearer_env.is_some() || connection.auth == Some(Login::Oauth))
         {
             return Err(Failure::usage("--bearer-env and --auth are for servers with a URL").at(&server.label));
@@ -222,7 +221,7 @@ fn browser_of_host(server: &str) -> UrlOpener {
 /// Prints the page of a login.
 fn show(page: &LoginPage) {
     let code = page.user_code.as_deref().map(|code| format!(", and enter or compare the code {code}"));
-    eprintln!("log in at {}{}", printable(&page.url), printable(&code.unwrap_or_default()));
+    output::tell(&format!("log in at {}{}", page.url, code.unwrap_or_default()));
 }
 
 /// Asks nobody: no browser opens, and no client is registered.

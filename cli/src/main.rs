@@ -5,6 +5,8 @@
 //! `output.rs`, and what goes wrong is a `Failure`. The protocol is the library's.
 
 #![forbid(unsafe_code)]
+// `println!` and `eprintln!` panic where nothing reads them.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod arguments;
 mod changes;
@@ -69,6 +71,7 @@ fn main() -> ExitCode {
     };
     let output = Output::new(&program.output);
     let ended = program.output.record().and_then(|()| run(program.command, &output));
+    let ended = ended.and_then(|exit| output::lost().map_or(Ok(exit), Err));
     match ended {
         Ok(exit) => exit.into(),
         Err(failure) => {

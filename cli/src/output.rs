@@ -6,7 +6,10 @@ use clap::{Args, builder::FalseyValueParser};
 use std::{
     io::{self, IsTerminal, Write},
     path::PathBuf,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 use trunkline::{printable, printable_json, protocol::RawJson};
 
@@ -44,8 +47,38 @@ static IS_QUIET: AtomicBool = AtomicBool::new(false);
 /// Prints a note to standard error.
 pub(crate) fn note(note: &str) {
     if !IS_QUIET.load(Ordering::Relaxed) {
-        let _ = writeln!(anstream::stderr().lock(), "{}", printable(note));
+        tell(note);
     }
+}
+
+/// Prints to standard error what a person needs, even if no notes are wanted.
+pub(crate) fn tell(text: &str) {
+    let _ = writeln!(anstream::stderr().lock(), "{}", printable(text));
+}
+
+/// Why standard output has not taken everything.
+static LOST: OnceLock<io::Error> = OnceLock::new();
+
+/// Returns whether a part of the output was written. A closed pipe, as of `head`, is no error.
+fn written(done: io::Result<()>) -> bool {
+    let Err(error) = done else { return true };
+    if error.kind() != io::ErrorKind::BrokenPipe {
+        let _ = LOST.set(error);
+    }
+    false
+}
+
+/// The failure if a part of the output was lost, as on a full disk.
+pub(crate) fn lost() -> Option<Failure> {
+    let error = LOST.get()?;
+    Some(Failure::usage(format!("standard output cannot be written: {error}")).hint("write it to another place"))
+}
+
+/// Prints JSON on one line: the same value, without characters that a terminal obeys. Returns
+/// whether it was written.
+pub(crate) fn json_line(json: &RawJson) -> bool {
+    let mut out = io::stdout().lock();
+    written(writeln!(out, "{}", printable_json(json)).and_then(|()| out.flush()))
 }
 
 /// Prints results and errors.
@@ -69,8 +102,8 @@ impl Output {
 
     /// Prints a line of our own text, with the server's parts made printable before.
     pub(crate) fn line(&self, line: &str) {
-        // A closed pipe, as of `head`, is no error.
-        let _ = writeln!(anstream::stdout().lock(), "{line}");
+        let mut out = anstream::stdout().lock();
+        written(writeln!(out, "{line}").and_then(|()| out.flush()));
     }
 
     /// Prints the text of a result: unchanged, unless it goes to a terminal.
@@ -78,7 +111,7 @@ impl Output {
         let mut out = io::stdout().lock();
         let shown = if out.is_terminal() { printable(text) } else { text.to_owned() };
         let end = if shown.ends_with('\n') { "" } else { "\n" };
-        let _ = write!(out, "{shown}{end}").and_then(|()| out.flush());
+        written(write!(out, "{shown}{end}").and_then(|()| out.flush()));
     }
 
     /// Writes bytes as they are, unless they go to a terminal.
@@ -88,14 +121,12 @@ impl Output {
             drop(out);
             return self.text(&String::from_utf8_lossy(bytes));
         }
-        let _ = out.write_all(bytes).and_then(|()| out.flush());
+        written(out.write_all(bytes).and_then(|()| out.flush()));
     }
 
-    /// Prints JSON of a server on one line: the same value, without characters that a terminal
-    /// obeys.
+    /// Prints JSON of a server on one line.
     pub(crate) fn raw(&self, json: &RawJson) {
-        let mut out = io::stdout().lock();
-        let _ = writeln!(out, "{}", printable_json(json)).and_then(|()| out.flush());
+        json_line(json);
     }
 
     /// Prints a note to standard error.

@@ -5,7 +5,7 @@
 
 use std::{
     env::{self, consts::EXE_SUFFIX},
-    io,
+    io::{self, Write as _},
     path::PathBuf,
     process::{Command, ExitCode},
 };
@@ -39,6 +39,8 @@ fn run(command: &mut Command) -> io::Result<ExitCode> {
 }
 
 fn failed(tried: &str, error: &io::Error) -> ExitCode {
-    eprintln!("error: cannot start trunkline: {error}\n  tried: {tried}\n  do:    install trunkline-cli again");
+    let lines =
+        format!("error: cannot start trunkline: {error}\n  tried: {tried}\n  do:    install trunkline-cli again");
+    let _ = writeln!(io::stderr().lock(), "{lines}");
     ExitCode::FAILURE
 }

@@ -6,17 +6,16 @@ use crate::{
     exit::Exit,
     failure::Failure,
     flags::ConnectionFlags,
-    output::Output,
+    output::{Output, json_line},
     table::one_line,
     target,
 };
 use clap::Args;
 use clap_complete::ArgValueCompleter;
 use serde_json::json;
-use trunkline::{
-    printable_json,
-    protocol::{RawJson, method, model::SubscriptionFilter},
-};
+use std::sync::Arc;
+use tokio::sync::Notify;
+use trunkline::protocol::{RawJson, method, model::SubscriptionFilter};
 
 /// Print changes that a server announces, as lines of JSON, until interrupted.
 ///
@@ -39,9 +38,13 @@ impl Listen {
     pub(crate) async fn run(self, output: &Output) -> Result<Exit, Failure> {
         let (server, uris) = target::find(self.words, self.command, &self.connection)?;
         // Called where messages are read.
-        let log = Events::new(|name, params| {
-            if name == method::LOG_MESSAGE {
-                print(&json!({"kind": "log", "message": params}));
+        let closed = Arc::new(Notify::new());
+        let log = Events::new({
+            let closed = Arc::clone(&closed);
+            move |name, params| {
+                if name == method::LOG_MESSAGE && !print(&json!({"kind": "log", "message": params})) {
+                    closed.notify_one();
+                }
             }
         });
         let options = Options { events: Some(log), ..Options::default() };
@@ -53,9 +56,17 @@ impl Listen {
         let subscription = connection.client.subscribe(filter).await;
         let mut changes = subscription.map_err(|error| connection.failure(error, "subscribing"))?;
         output.note(&format!("listening to {}", one_line(&connection.identity())));
-        while let Some(change) = changes.next().await {
+        loop {
+            let change = tokio::select! {
+                change = changes.next() => change,
+                // As after the first line with `head -1`.
+                () = closed.notified() => return Ok(Exit::Done),
+            };
+            let Some(change) = change else { break };
             let change = change.map_err(|error| connection.failure(error, "listening"))?;
-            print(&json!(change));
+            if !print(&json!(change)) {
+                return Ok(Exit::Done);
+            }
         }
         let ended = Failure::unreachable(format!("{} has ended the subscription", connection.server.label));
         let ended = ended.tried(format!("listening at {}", connection.identity()));
@@ -63,9 +74,7 @@ impl Listen {
     }
 }
 
-fn print(line: &serde_json::Value) {
-    use std::io::Write;
-    let line = RawJson::from_value(line).unwrap_or_else(|_| RawJson::empty_object());
-    let mut out = std::io::stdout().lock();
-    let _ = writeln!(out, "{}", printable_json(&line)).and_then(|()| out.flush());
+/// Returns whether it was written.
+fn print(line: &serde_json::Value) -> bool {
+    json_line(&RawJson::from_value(line).unwrap_or_else(|_| RawJson::empty_object()))
 }

@@ -1,8 +1,15 @@
 //! `trunkline login`: logs in at a server, and keeps the tokens for the next commands.
 
 use crate::{
-    completion, exit::Exit, failure::Failure, flags::ConnectionFlags, login::Asked, login_flags, output::Output,
-    table::one_line, target,
+    completion,
+    exit::Exit,
+    failure::Failure,
+    flags::ConnectionFlags,
+    login::Asked,
+    login_flags,
+    output::{Output, tell},
+    table::one_line,
+    target,
 };
 use clap::Args;
 use clap_complete::ArgValueCompleter;
@@ -32,7 +39,7 @@ pub(crate) struct Login {
 
 impl Login {
     pub(crate) async fn run(mut self, output: &Output) -> Result<Exit, Failure> {
-        let Some(word) = self.server else { return import::all(output).await };
+        let Some(word) = self.server else { return import::all(&self.connection, output).await };
         let server = over_http(word, &self.connection)?;
         if self.import_mcp_remote {
             import::check(&server, &self.connection)?;
@@ -88,12 +95,12 @@ fn print(step: &AuthExchange, as_json: bool) {
     let AuthExchange { method, url, status, members, clause, .. } = step;
     if as_json {
         let line = json!({"method": method, "url": url, "status": status, "members": members, "clause": clause});
-        eprintln!("{}", trunkline::printable(&line.to_string()));
+        tell(&line.to_string());
         return;
     }
     let status = status.map_or_else(|| "web".to_owned(), |status| status.to_string());
-    eprintln!("{status} {method} {}  ({clause})", trunkline::printable(url));
+    tell(&format!("{status} {method} {url}  ({clause})"));
     for member in members {
-        eprintln!("      {}", trunkline::printable(member));
+        tell(&format!("      {member}"));
     }
 }

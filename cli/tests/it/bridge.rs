@@ -85,9 +85,13 @@ struct Host {
 
 impl Host {
     fn start(arguments: impl IntoIterator<Item = String>) -> Self {
+        Self::start_with(arguments, Stdio::null())
+    }
+
+    fn start_with(arguments: impl IntoIterator<Item = String>, log: Stdio) -> Self {
         let mut command = Command::new(PROGRAM);
         command.args(["bridge", "--auth", "none"]).args(arguments);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
         let mut process = command.spawn().unwrap();
         let (input, output) = (process.stdin.take(), BufReader::new(process.stdout.take().unwrap()));
         Self { process, input, output }
@@ -372,6 +376,28 @@ fn r11_what_a_server_prints_is_shown_and_the_connection_goes_on() {
     // This test binary prints before it plays the server.
     for said in ["running 1 test", "let it log to its standard error"] {
         until(|| there.notes.text().contains(said));
+    }
+}
+
+#[test]
+fn r11_where_nobody_reads_standard_error_only_the_log_is_lost() {
+    // A host that closes the pipe, and a file on a full disk.
+    let logs: [fn() -> Stdio; 2] = [Stdio::piped, || match cfg!(target_os = "linux") {
+        true => std::fs::File::options().write(true).open("/dev/full").unwrap().into(),
+        false => Stdio::piped(),
+    }];
+    for log in logs {
+        let flags = ["--timeout", "20s"].map(str::to_owned);
+        let mut host = Host::start_with(flags.into_iter().chain(Role::Server.command()), log());
+        drop(host.process.stderr.take());
+        assert_eq!(host.ask(&initialize())["result"]["serverInfo"]["name"], "weather");
+        writeln!(host.input.as_ref().unwrap(), r#"{{"jsonrpc":"2.0","method":"notifications/initialized"}}"#).unwrap();
+        let call = |id: u32, tool: &str| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": {}}});
+        assert_eq!(host.ask(&call(2, "forecast"))["result"]["content"][0]["text"], "sun");
+        // The server prints to both streams, and ends.
+        let died = host.ask(&call(3, "die")).to_string();
+        assert!(died.contains("exited with status 3"), "{died}");
+        host.end();
     }
 }
 

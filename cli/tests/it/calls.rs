@@ -59,6 +59,23 @@ fn mirror() -> (String, Arc<AtomicU32>) {
     (serve(server), calls)
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_that_cannot_be_written_is_an_error() {
+    let server = OverHttp::start();
+    for words in [
+        &["call", &server.url, "test_simple_text"][..],
+        &["call", "--json", &server.url, "test_simple_text"],
+        &["list", &server.url],
+        &["token", "new", "ada"],
+    ] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let ended = command(&Folder::new().path).args(words).stdout(full).output().unwrap();
+        let stderr = String::from_utf8(ended.stderr).unwrap();
+        assert!(ended.status.code() == Some(2) && stderr.contains("cannot be written"), "{words:?}: {stderr}");
+    }
+}
+
 #[test]
 fn arguments_have_the_types_of_the_schema() {
     assert_eq!(call(&["add_numbers", "a=1", "b=2.5"]).done().stdout, "3.5\n");

@@ -8,6 +8,8 @@
 //! [`trunkline`]: https://docs.rs/trunkline
 
 #![forbid(unsafe_code)]
+// `eprintln!` panics where nothing reads standard error.
+#![warn(clippy::print_stderr)]
 // docs.rs shows the feature that an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // Only `transport` and tests may use what clippy.toml disallows.

@@ -15,6 +15,8 @@ pub(in crate::commands) fn start(least: Level) {
         Level::Trace => LevelFilter::TRACE,
     };
     let subscriber = tracing_subscriber::fmt()
+        // Where nothing reads standard error, it would panic.
+        .log_internal_errors(false)
         .with_max_level(least)
         .with_target(false)
         .with_ansi(io::stderr().is_terminal())

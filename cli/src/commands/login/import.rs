@@ -29,15 +29,18 @@ fn none(place: &str) -> Failure {
 }
 
 /// Takes over the logins at all configured servers.
-pub(super) async fn all(output: &Output) -> Result<Exit, Failure> {
+pub(super) async fn all(given: &ConnectionFlags, output: &Output) -> Result<Exit, Failure> {
     let (mut outcomes, mut worst) = (Vec::new(), Exit::Done);
-    for (url, mut flags) in candidates() {
+    for (url, mut flags) in candidates(given) {
         if mcp_remote::login(&url, &flags).is_none() {
             continue;
         }
         flags.login.imports = true;
-        let (server, _) = target::find(vec![url.clone()], Vec::new(), &flags)?;
-        match log_in(server, &flags, Asked::Nobody).await {
+        let logged_in = match target::find(vec![url.clone()], Vec::new(), &flags) {
+            Ok((server, _)) => log_in(server, &flags, Asked::Nobody).await,
+            Err(failure) => Err(failure),
+        };
+        match logged_in {
             Ok((connection, has_token)) => {
                 connection.close().await;
                 outcomes.push(json!({"server": url, "loggedIn": has_token}));
@@ -63,22 +66,30 @@ pub(super) async fn all(output: &Output) -> Result<Exit, Failure> {
 
 /// The configured servers that mcp-remote may have logged in at: by their URL, or as an entry that
 /// starts a bridge.
-fn candidates() -> BTreeMap<String, ConnectionFlags> {
+fn candidates(given: &ConnectionFlags) -> BTreeMap<String, ConnectionFlags> {
     let mut all = BTreeMap::new();
     for known in known_servers::all() {
         match known.entry {
             Ok(ServerEntry::Url { url, .. }) => {
-                all.entry(url).or_insert_with(ConnectionFlags::default);
+                all.entry(url).or_insert_with(|| given.clone());
             }
             Ok(ServerEntry::Command { command, .. }) => {
                 if let Some((url, flags)) = bridged(&command) {
-                    all.insert(url, flags);
+                    all.insert(url, with_given(flags, given));
                 }
             }
             _ => {}
         }
     }
     all
+}
+
+/// The flags of an entry, and of the command where they say how its own logins are made and kept.
+fn with_given(mut flags: ConnectionFlags, given: &ConnectionFlags) -> ConnectionFlags {
+    flags.login.store = given.login.store.clone().or(flags.login.store);
+    flags.ca = given.ca.clone().or(flags.ca);
+    flags.proxy = given.proxy.clone().or(flags.proxy);
+    flags
 }
 
 /// The URL and the flags of an entry such as `npx mcp-remote@latest URL --header X:y`.

@@ -1,6 +1,10 @@
 //! `trunkline token new`: tokens for the callers of a bridge.
 
-use crate::{exit::Exit, failure::Failure, output::Output};
+use crate::{
+    exit::Exit,
+    failure::Failure,
+    output::{self, Output},
+};
 use clap::Args;
 use serde_json::json;
 use std::time::SystemTime;
@@ -34,7 +38,7 @@ impl New {
             output.raw(&RawJson::from_value(&both).unwrap_or_else(|_| RawJson::empty_object()));
         } else {
             output.line(&new.line);
-            eprintln!("the token of {name}, which is shown only now: {}", new.token);
+            output::tell(&format!("the token of {name}, which is shown only now: {}", new.token));
         }
         Ok(Exit::Done)
     }

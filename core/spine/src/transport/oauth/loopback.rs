@@ -12,7 +12,7 @@ use once_cell::race::OnceBox;
 use std::{
     collections::VecDeque,
     future::{poll_fn, ready},
-    io::{self, IsTerminal as _},
+    io::{self, IsTerminal as _, Write as _},
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
     sync::Arc,
     task::Poll,
@@ -241,9 +241,9 @@ impl AuthorizationHandler for LoopbackHandler {
         let LoginPage { url, user_code } = page;
         let user_code = user_code.unwrap_or_default();
         if io::stderr().is_terminal() || !tracing::dispatcher::has_been_set() {
-            eprintln!(
+            tell(&format!(
                 "To log in, visit this page on any device, and enter or compare the code {user_code}:\n\n  {url}\n"
-            );
+            ));
         } else {
             tracing::warn!(target: "trunkline::auth::client", %url, %user_code, "to log in, visit the page on any device, and enter or compare the code");
         }
@@ -309,14 +309,19 @@ async fn open_browser(url: String, redirect: RedirectParts) -> Result<(), AuthEr
     if let Some(error) = problem {
         let (redirect_uri, elsewhere) = (redirect.uri(), redirect.elsewhere());
         if io::stderr().is_terminal() || !tracing::dispatcher::has_been_set() {
-            eprintln!(
+            tell(&format!(
                 "Could not open a browser ({error}). To log in, visit this page:\n\n  {url}\n\nIt redirects to {redirect_uri}. {elsewhere}."
-            );
+            ));
         } else {
             tracing::warn!(target: "trunkline::auth::client", %url, %redirect_uri, %error, "could not open a browser: visit the page yourself. It redirects to the redirect URI, on this machine. {elsewhere}");
         }
     }
     Ok(())
+}
+
+/// Prints to standard error, if anything reads it.
+fn tell(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
 fn value_of(name: &str, query: &str) -> Option<String> {
