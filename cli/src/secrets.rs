@@ -7,6 +7,8 @@ const NAMES: [&str; 7] = ["key", "token", "secret", "passw", "auth", "cred", "co
 /// Beginnings of common kinds of tokens.
 const PREFIXES: [&str; 12] =
     ["sk-", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "eyJ", "Bearer ", "Basic "];
+/// Flags for headers, of the programs that connect to a URL.
+const HEADERS: [&str; 3] = ["--header", "-H", "--headers"];
 /// A shorter value is too short for a secret.
 const MIN_SECRET: usize = 6;
 /// How much of a secret is shown, if it is much longer.
@@ -64,16 +66,24 @@ fn of_object(member: &str, values: &Map<String, Value>) -> Vec<Secret> {
     if member == "env_http_headers" { Vec::new() } else { values.iter().filter_map(secret).collect() }
 }
 
-/// `--api-key VALUE`, `--api-key=VALUE`, and arguments that begin as tokens do.
+/// `--api-key VALUE`, `--api-key=VALUE`, `--header 'Authorization: VALUE'`, URLs, and arguments
+/// that begin as tokens do.
 fn of_words(member: &str, words: &[Value]) -> Vec<Secret> {
     let mut flag = "";
     let mut all = Vec::new();
     for (index, word) in words.iter().filter_map(Value::as_str).enumerate() {
-        let (name, value) = word.split_once('=').filter(|(name, _)| name.starts_with('-')).unwrap_or((flag, word));
+        let member = format!("{member}[{index}]");
+        let (given, value) = word.split_once('=').filter(|(name, _)| name.starts_with('-')).unwrap_or((flag, word));
+        let header = value.split_once(':').filter(|_| HEADERS.contains(&given));
+        let (name, value) = header.map_or((given, value), |(name, value)| (name, value.trim()));
         if is_secret(name, value) && !value.starts_with('-') {
-            all.push(Secret { member: format!("{member}[{index}]"), value: value.to_owned() });
+            all.push(Secret { member, value: value.to_owned() });
+        } else if value.contains("://") {
+            all.extend(of_url(&member, value));
         }
-        flag = if word.starts_with('-') && !word.contains('=') { word } else { "" };
+        // mcp-proxy takes the name and the value of a header as two arguments.
+        let is_name = header.is_none() && HEADERS.contains(&given) && value == word;
+        flag = if is_name || (word.starts_with('-') && !word.contains('=')) { word } else { "" };
     }
     all
 }
@@ -104,6 +114,10 @@ mod tests {
         let entry = json!({
             "command": "npx",
             "args": ["-y", "server", "--api-key", "k-0123456789", "--token=t-0123456789", "--key", "${KEY}", "sk-0123456789abcdef", "--key-file", "/etc/key.pem"],
+            "bridge": [
+                "--header", "Authorization: Bearer abcdef0123456789", "--header=X-Api-Key:h-0123456789", "-H", "X-Team: weather",
+                "--headers", "X-Auth", "p-0123456789", "--header", "Authorization: Bearer ${TOKEN}", "https://x.example/mcp?token=u-0123456789",
+            ],
             "env": {"API_KEY": "0123456789abcdef", "LEVEL": "debug", "TOKEN": "${env:TOKEN}", "OTHER": "{env:OTHER_KEY}"},
             "headers": {"X-Auth": "Bearer abcdef", "X-Team": "weather"},
             "env_http_headers": {"X-Api-Key": "THE_API_KEY"},
@@ -119,6 +133,10 @@ mod tests {
                 "args[3] k-0123456789",
                 "args[4] t-0123456789",
                 "args[7] sk-0123456789abcdef",
+                "bridge[1] Bearer abcdef0123456789",
+                "bridge[2] h-0123456789",
+                "bridge[7] p-0123456789",
+                "bridge[10] u-0123456789",
                 "url hunter22",
                 "url q-0123456789",
             ]

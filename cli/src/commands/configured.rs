@@ -7,6 +7,7 @@ use crate::{
     known_servers::{self, KnownServer},
     login::Asked,
     output::{BOLD, DIM, Output},
+    secrets,
     table::{Table, one_line},
     target,
 };
@@ -124,12 +125,13 @@ fn in_json(state: &State) -> Value {
     }
 }
 
-/// The command or URL of a configured server. Its headers and variables may be secrets.
+/// The command or URL of a configured server, without secrets of the file or the environment.
 fn target_of(known: &KnownServer) -> String {
-    match &known.entry {
-        Ok(ServerEntry::Command { command, .. }) => command.join(" "),
-        Ok(ServerEntry::Url { url, .. }) => url.clone(),
-        Ok(_) => "of an unknown kind".to_owned(),
-        Err(error) => format!("invalid: {error}"),
-    }
+    let target = match (&known.entry, &known.with_placeholders()) {
+        (Err(error), _) | (_, Err(error)) => return format!("invalid: {error}"),
+        (_, Ok(ServerEntry::Command { command, .. })) => command.join(" "),
+        (_, Ok(ServerEntry::Url { url, .. })) => url.clone(),
+        (_, Ok(_)) => "of an unknown kind".to_owned(),
+    };
+    secrets::without(&target, &secrets::of_entry(&known.raw))
 }

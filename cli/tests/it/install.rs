@@ -158,6 +158,21 @@ fn a_configured_server_is_copied_without_its_secrets() {
 }
 
 #[test]
+fn secrets_in_headers_of_arguments_are_neither_copied_nor_shown() {
+    let home = Folder::new();
+    let args = ["mcp-remote", "https://x.example/mcp", "--header", "Authorization: Bearer the-secret-value"];
+    home.write(".mcp.json", &json!({"mcpServers": {"x": {"command": "npx", "args": args}}}).to_string());
+    home.write(CURSOR, "{}");
+    let copied = trunkline(&home, &["install", "--host", "cursor", "--yes", "project:x"]);
+    assert!(copied.failed(2).contains("looks like a secret") && !copied.stderr.contains("secret-value"), "{copied:?}");
+    let found = trunkline(&home, &["discover"]).done();
+    assert!(found.stdout.contains("args[3] Bear…") && !found.stdout.contains("secret-value"), "{found:?}");
+    let words = ["install", "--host", "claude-desktop", "--literal", "--bearer-env", "WEATHER_KEY", "--name", "n"];
+    let shown = trunkline(&home, &[&words[..], &["--force", "--yes", "https://n.example/mcp"]].concat()).done();
+    assert!(shown.stdout.contains("Authorization") && !shown.stdout.contains("the-secret-value"), "{shown:?}");
+}
+
+#[test]
 fn an_access_token_is_a_reference_in_the_form_of_each_host() {
     let home = Folder::new();
     for (host, file, expected) in [

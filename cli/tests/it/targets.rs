@@ -76,15 +76,25 @@ fn configured_servers_are_listed_without_their_secrets() {
         "a": {"command": "a", "args": ["x"], "env": {"KEY": "hidden"}},
         "b": {"url": "https://b.example/mcp", "headers": {"X-Key": "hidden"}},
         "c": {"comand": "c"},
+        "d": {"command": "npx", "args": ["mcp-remote", "https://d.example/mcp", "--header", "Authorization: Bearer ${TOKEN}"]},
+        "e": {"url": "https://e.example/mcp?api_key=${TOKEN}"},
+        "f": {"command": "f", "args": ["--api-key", "sk-hidden-0123456789", "--header", "X-Key: hidden-0123456789"]},
     }});
     home.write(".mcp.json", &servers.to_string());
-    let listed = ran(command(&home.path).arg("list")).done();
-    assert!(listed.stdout.starts_with("servers (3)"), "{listed:?}");
-    for part in ["  a  project  a x", "  b  project  https://b.example/mcp", "  c  project  invalid: "] {
+    let listed = ran(command(&home.path).env("TOKEN", "hidden").arg("list")).done();
+    assert!(listed.stdout.starts_with("servers (6)"), "{listed:?}");
+    for part in [
+        "  a  project  a x",
+        "  b  project  https://b.example/mcp",
+        "  c  project  invalid: ",
+        "Authorization: Bearer ${TOKEN}",
+        "https://e.example/mcp?api_key=${TOKEN}",
+        "f --api-key sk-h… --header X-Key: hidd…",
+    ] {
         assert!(listed.stdout.contains(part), "{part}: {listed:?}");
     }
     assert!(!listed.stdout.contains("hidden"), "{listed:?}");
-    let json = ran(command(&home.path).args(["list", "--json"])).done();
+    let json = ran(command(&home.path).env("TOKEN", "hidden").args(["list", "--json"])).done();
     assert!(!json.stdout.contains("hidden"), "{json:?}");
     assert_eq!(json.json()["servers"][1]["name"], "b");
 }
