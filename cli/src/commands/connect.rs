@@ -206,16 +206,13 @@ mod background {
             let is_it = |word: &OsString| word.to_str().is_some_and(|word| word.split('=').next() == Some(flag));
             given.iter().any(is_it) || env::var_os(format!("TRUNKLINE_{variable}")).is_some()
         };
-        let mut default = |flag: &str, value: &str| {
-            if !is_given(flag) {
-                more.extend([flag.to_owned(), value.to_owned()]);
-            }
-        };
-        // All commands use one connection, and what the server keeps for it.
-        default("--share", "all");
+        if !is_given("--share") {
+            // All commands use one connection, and what the server keeps for it.
+            more.extend(["--share", "all"].map(str::to_owned));
+        }
         if !person::is_present() {
             // A script must not open a browser, and wait for it.
-            default("--auth", "none");
+            more.push("--ask-nobody".to_owned());
         }
         given.into_iter().chain(more.into_iter().map(OsString::from)).chain(command).collect()
     }

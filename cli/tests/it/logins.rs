@@ -289,6 +289,25 @@ fn a_user_who_refuses_is_told_so() {
     assert!(ran.failed(2).contains("--auth none"), "{ran:?}");
 }
 
+#[test]
+fn a_session_of_a_script_uses_the_login_that_exists_and_asks_for_no_other() {
+    let (server, desk) = (LoginServer::start(), Desk::new());
+    let url = &*server.url();
+    let run = |words: &[&str]| ran(desk.trunkline(words).env("XDG_RUNTIME_DIR", desk.home.path.join("run")));
+    assert!(run(&["connect", url, "@one"]).failed(3).contains("trunkline login"));
+    assert!(desk.pages().is_empty() && server.seen("/register").is_empty(), "{:?}", desk.pages());
+    run(&["login", url]).done();
+    run(&["connect", url, "@one"]).done();
+    assert_eq!(run(&["call", "-q", "@one", "look"]).done().stdout, "seen\n");
+    run(&["close", "@one"]).done();
+    run(&["logout", url]).done();
+    let client = ["--client-credentials", "--client-id", "c", "--client-secret-env", "SECRET"];
+    let mut connect = desk.trunkline(&[&["connect", url, "@one"][..], &client].concat());
+    ran(connect.env("XDG_RUNTIME_DIR", desk.home.path.join("run")).env("SECRET", "s3cret")).done();
+    run(&["close", "@one"]).done();
+    assert_eq!(desk.pages().len(), 1);
+}
+
 /// Keeps a login as mcp-remote does, and returns the names of its files.
 fn keep_login(desk: &Desk, folder: &str, url: &str, tokens: &Value) -> Vec<String> {
     let hash: String = md5::Md5::digest(url).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -341,4 +360,14 @@ fn logins_of_mcp_remote_at_configured_servers_are_taken_over() {
     assert!(server.seen("/token")[0].parameters.contains("client_id=theirs"), "{:?}", server.seen("/token"));
     assert_eq!(run(&desk, &["call", &server.url(), "look"]).done().stdout, "seen\n");
     assert!(server.seen("/register").is_empty() && other.seen("/mcp").is_empty());
+    // A server that cannot be reached does not stop the others; the tokens are where the flag says.
+    keep_login(&desk, "mcp-remote-v1", &other.url(), &tokens);
+    keep_login(&desk, "mcp-remote-v1", "http://far.example/mcp", &tokens);
+    let config = json!({"mcpServers": {"far": {"url": "http://far.example/mcp"}, "others": {"url": other.url()}}});
+    desk.home.write(".cursor/mcp.json", &config.to_string());
+    let store = desk.home.path.join("store");
+    let imported = run(&desk, &[&words[..], &["--store", store.to_str().unwrap()]].concat());
+    assert_eq!(imported.stdout, format!("logged in at {}\n", other.url()), "{imported:?}");
+    assert!(imported.failed(2).contains("http://far.example"), "{imported:?}");
+    assert!(fs::read_dir(store).unwrap().count() > 0);
 }

@@ -45,6 +45,9 @@ pub(crate) struct Bridge {
     /// End after this time without a request, or when the socket is gone: for sessions.
     #[arg(long, value_name = "TIME", value_parser = crate::flags::time, hide = true)]
     pub(super) end_when_idle: Option<Duration>,
+    /// Use logins that exist, and ask nobody for another one: for sessions of scripts.
+    #[arg(long, hide = true)]
+    pub(super) ask_nobody: bool,
     /// Least severe messages to print to standard error.
     #[arg(long, value_name = "LEVEL", env = "TRUNKLINE_LOG", hide_env = true)]
     pub(super) log: Option<Level>,

@@ -96,7 +96,8 @@ impl Bridge {
             .with_close_timeout(EXIT_TIMEOUT)
             .with_reconnect(true)
             .with_lazy(true);
-        let auth = self.connection.login.auth(&self.connection, server, (Asked::ByHost, port))?;
+        let asked = if self.ask_nobody { Asked::Nobody } else { Asked::ByHost };
+        let auth = self.connection.login.auth(&self.connection, server, (asked, port))?;
         let options = options.with_auth(auth);
         Client::connect_with(server.target.clone(), options, ())
             .await
