@@ -136,7 +136,11 @@ impl Call {
 
     /// Runs the call as a task, and waits for it.
     async fn follow(self, prepared: Prepared, output: &Output) -> Result<Exit, Failure> {
-        let mut task = start(&prepared).await?;
+        // A tool that is no task may take its whole time here.
+        let mut task = tokio::select! {
+            task = start(&prepared) => task?,
+            _ = tokio::signal::ctrl_c() => return Ok(Exit::Interrupted),
+        };
         let Prepared { connection, tool, .. } = prepared;
         match task.id() {
             Some(id) => output.note(&format!("{tool} runs as task {id}; Ctrl-C cancels it")),

@@ -68,7 +68,7 @@ impl Connect {
             return Err(Failure::usage(format!("{word:?} is one word too many")));
         }
         sessions::make_folder(&session)?;
-        background::start(&session, &self.bridge).await?;
+        let started = background::start(&session, &self.bridge).await?;
         // The other flags are those of the bridge.
         let ConnectionFlags { timeout, connect_timeout, .. } = self.bridge.connection;
         let flags = ConnectionFlags { timeout, connect_timeout, ..ConnectionFlags::default() };
@@ -77,6 +77,7 @@ impl Connect {
             Ok(connection) => {
                 output.note(&format!("{}: {}", session.name, connection.identity()));
                 connection.close().await;
+                started.keep();
                 Ok(Exit::Done)
             }
             Err(failure) => {
@@ -121,8 +122,32 @@ mod background {
     /// Maximum time for a bridge to end.
     const END: Duration = Duration::from_secs(10);
 
+    /// A bridge that was started. Dropped before the session works, as at Ctrl-C, it ends the
+    /// bridge.
+    pub(super) struct Started<'a> {
+        session: &'a Session,
+        bridge: Child,
+        is_kept: bool,
+    }
+
+    impl Started<'_> {
+        /// The session stays.
+        pub(super) fn keep(mut self) {
+            self.is_kept = true;
+        }
+    }
+
+    impl Drop for Started<'_> {
+        fn drop(&mut self) {
+            // One that listens ends when its socket is gone.
+            if !self.is_kept && (!self.session.is_open() || remove_socket(self.session).is_err()) {
+                let _ = self.bridge.kill();
+            }
+        }
+    }
+
     /// Starts the bridge of a session, and waits until it listens.
-    pub(super) async fn start(session: &Session, bridge: &Bridge) -> Result<(), Failure> {
+    pub(super) async fn start<'a>(session: &'a Session, bridge: &Bridge) -> Result<Started<'a>, Failure> {
         let log = File::options().create(true).append(true).mode(0o600).open(&session.log);
         let log =
             log.map_err(|error| Failure::usage(format!("{} cannot be written: {error}", session.log.display())))?;
@@ -137,15 +162,16 @@ mod background {
         command.args(words(session, bridge)).stdin(Stdio::null()).stdout(Stdio::null());
         // The lock of the log lasts as long as the bridge has it open.
         command.stderr(log).process_group(0);
-        let mut child = command.spawn().map_err(|error| Failure::unreachable(format!("cannot start: {error}")))?;
+        let spawned = command.spawn().map_err(|error| Failure::unreachable(format!("cannot start: {error}")))?;
+        let mut started = Started { session, bridge: spawned, is_kept: false };
         let deadline = Instant::now() + bridge.connection.connect_timeout;
         while !session.is_open() {
-            if !matches!(child.try_wait(), Ok(None)) || Instant::now() > deadline {
-                return Err(not_started(session, child));
+            if !matches!(started.bridge.try_wait(), Ok(None)) || Instant::now() > deadline {
+                return Err(not_started(started));
             }
             sleep(POLL).await;
         }
-        Ok(())
+        Ok(started)
     }
 
     /// The failure that the bridge has logged: over HTTP, its clients do not learn the details.
@@ -160,10 +186,11 @@ mod background {
         None
     }
 
-    fn not_started(session: &Session, mut child: Child) -> Failure {
-        let has_ended = !matches!(child.try_wait(), Ok(None));
-        let _ = child.kill();
-        let _ = child.wait();
+    fn not_started(mut started: Started<'_>) -> Failure {
+        let session = started.session;
+        let has_ended = !matches!(started.bridge.try_wait(), Ok(None));
+        let _ = started.bridge.kill();
+        let _ = started.bridge.wait();
         let failure = || match has_ended {
             true => Failure::unreachable("it ended before it listened"),
             false => Failure::new(Exit::Timeout, "timeout", "it did not listen in time"),
@@ -246,7 +273,13 @@ mod background {
 mod background {
     use crate::{commands::bridge::Bridge, failure::Failure, sessions::Session};
 
-    pub(super) async fn start(_: &Session, _: &Bridge) -> Result<(), Failure> {
+    pub(super) struct Started;
+
+    impl Started {
+        pub(super) fn keep(self) {}
+    }
+
+    pub(super) async fn start(_: &Session, _: &Bridge) -> Result<Started, Failure> {
         Err(Failure::usage("sessions need Unix sockets, which this system does not have")
             .hint("name the server in each command"))
     }

@@ -4,7 +4,11 @@ use crate::{
     program::{DEADLINE, Folder, Ran, command, ran},
     roles::{Role, runs, until},
 };
-use std::{os::unix::fs::PermissionsExt, process::Command, time::Instant};
+use std::{
+    os::unix::fs::PermissionsExt,
+    process::{Command, Stdio},
+    time::Instant,
+};
 
 /// A home with sessions, which are closed with it.
 struct Home(Folder);
@@ -95,6 +99,23 @@ fn a_session_whose_bridge_was_killed_is_not_open_and_can_be_opened_again() {
     assert_ne!(home.pid("@one"), pid);
     home.run(&["close", "@one"]).done();
     until(|| !runs(&pid));
+}
+
+#[test]
+fn an_interrupted_connect_leaves_nothing() {
+    let home = Home::new();
+    let pid = home.0.path.join("pid");
+    let script = format!("echo $$ > '{}'; exec sleep 300", pid.display());
+    let mut command = command(&home.0.path);
+    command.env("XDG_RUNTIME_DIR", home.0.path.join("run")).args(["connect", "@one", "--", "sh", "-c", &script]);
+    let mut connecting = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let text = || std::fs::read_to_string(&pid).unwrap_or_default();
+    until(|| text().ends_with('\n'));
+    let server = text().trim().to_owned();
+    assert!(Command::new("kill").args(["-INT", &connecting.id().to_string()]).status().unwrap().success());
+    assert_eq!(connecting.wait().unwrap().code(), Some(130));
+    until(|| !runs(&server));
+    home.connect(&[], "@one").done();
 }
 
 #[test]

@@ -67,6 +67,25 @@ fn tasks_are_started_followed_and_cancelled_in_both_forms() {
     run(&["close", "@reports"]).done();
 }
 
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_a_call_that_does_not_run_as_a_task() {
+    let (begun, calls) = std::sync::mpsc::channel();
+    let stuck = move || {
+        begun.send(()).unwrap();
+        std::future::pending::<&'static str>()
+    };
+    let url = serve(Server::builder("stuck", "1.0.0").tool("stuck", "Never.", stuck).build());
+    for revision in ["2025-11-25", "2026-07-28"] {
+        let home = Folder::new();
+        let mut command = command(&home.path);
+        let mut call = command.args(["call", "--task", "--revision", revision, &url, "stuck"]).spawn().unwrap();
+        calls.recv_timeout(crate::program::DEADLINE).unwrap();
+        assert!(std::process::Command::new("kill").args(["-INT", &call.id().to_string()]).status().unwrap().success());
+        assert_eq!(call.wait().unwrap().code(), Some(130), "{revision}");
+    }
+}
+
 #[test]
 fn a_call_waits_for_its_task_in_both_forms() {
     let url = reports();
