@@ -1,7 +1,8 @@
 //! Test servers. A client is a pair of queues, and the clock can be paused.
 
 use super::{
-    Connection, ConversationSetup, ConversationStart, Origin, Outbound, OutgoingMessage, Server, ServerBuilder,
+    Call, Connection, ConversationSetup, ConversationStart, Origin, Outbound, Outcome, OutgoingMessage, Server,
+    ServerBuilder, ToolDefinition,
 };
 use crate::{
     engine::Mirror,
@@ -16,8 +17,9 @@ use std::{
     collections::VecDeque,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
+    thread,
     time::{Duration, Instant},
 };
 
@@ -48,6 +50,13 @@ impl Runtime for TestRuntime {
     fn wire_log(&self) -> Option<&dyn WireLog> {
         None
     }
+}
+
+/// A tool that keeps its call open.
+pub(in crate::server) fn keeping(descriptor: Value) -> (ToolDefinition, Arc<Mutex<Option<Call>>>) {
+    let calls = Arc::<Mutex<_>>::default();
+    let kept = Arc::clone(&calls);
+    (ToolDefinition::new(descriptor, move |call: Call| *kept.lock() = Some(call)), calls)
 }
 
 /// A client that can send any message.
@@ -196,6 +205,34 @@ impl Peer {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         panic!("{what} did not come, but {:?}", self.out.came.lock());
+    }
+
+    /// Reports progress on several threads and completes the call meanwhile: the values must rise,
+    /// and none may be sent after the end.
+    pub(in crate::server) fn report_and_complete(&self, call: Call) {
+        const LAST: u32 = 300;
+        let (info, next) = (call.info().clone(), AtomicU32::new(1));
+        let reported = || -> Vec<f64> {
+            let texts = self.out.texts.lock();
+            let messages = texts.iter().map(|text| serde_json::from_str::<Value>(text).unwrap());
+            messages.filter_map(|message| message["params"]["progress"].as_f64()).collect()
+        };
+        let at_end = thread::scope(|scope| {
+            let report = || {
+                while let value @ ..=LAST = next.fetch_add(1, Ordering::Relaxed) {
+                    info.progress(value.into(), None, None);
+                }
+            };
+            (0..3).for_each(|_| drop(scope.spawn(report)));
+            while next.load(Ordering::Relaxed) < LAST / 2 {
+                thread::yield_now();
+            }
+            call.complete(Outcome::Text("done".into()));
+            reported().len()
+        });
+        let reported = reported();
+        assert!(reported.is_sorted_by(|one, next| one < next), "{reported:?}");
+        assert_eq!(reported.len(), at_end, "reported after the end: {:?}", &reported[at_end..]);
     }
 
     /// Waits until coalesced notifications have been sent, and returns all messages not taken yet.

@@ -67,7 +67,7 @@ pub(in crate::server) struct RequestCore {
     vars: OnceLock<Vars>,
     record: RequestRecord,
     task: OnceLock<Arc<Task>>,
-    /// The latest progress, while the client is behind.
+    /// The latest progress, while the client is behind. Locked before the conversation.
     held_progress: Mutex<Option<Bytes>>,
 }
 
@@ -337,25 +337,28 @@ impl ActiveRequest {
 
     /// Reports progress, if the client asked for it and the value increased (PRG-02).
     pub(super) fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
-        match (self.task(), &self.info.progress_token) {
-            (Some(task), Some(token)) => {
-                // PRG-07: the progress token remains valid until the task is over.
-                if Task::is_core(self.info.revision) && task.advance(progress) {
-                    let progress = CallProgress { progress, total, message };
-                    self.notify(method::PROGRESS, &progress.params(token));
-                }
+        let Some(token) = &self.info.progress_token else { return };
+        let report = CallProgress { progress, total, message };
+        match self.task() {
+            // PRG-07: the progress token remains valid until the task is over.
+            Some(task) if Task::is_core(self.info.revision) => {
+                task.advance(progress, || self.notify(method::PROGRESS, &report.params(token)));
             }
-            (None, _) => {
-                let progress = CallProgress { progress, total, message };
-                let message = self.connection.conversation().progress(self.key, &self.info, &progress);
+            Some(_) => {}
+            None => {
+                // Locked until the message is sent, because another thread may report a higher
+                // value or respond (PRG-05).
+                let mut held = self.held_progress.lock();
+                let message = self.connection.conversation().progress(self.key, &self.info, &report);
                 let Some(message) = message else { return };
-                *self.held_progress.lock() = Some(message);
                 // The next one replaces it, or the response follows.
-                if !self.reply.is_behind() {
-                    self.send_held_progress();
+                if self.reply.is_behind() {
+                    *held = Some(message);
+                } else {
+                    *held = None;
+                    self.send(OutgoingMessage::Notification(message), method::PROGRESS);
                 }
             }
-            (Some(_), None) => {}
         }
     }
 

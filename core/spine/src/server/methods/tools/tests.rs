@@ -10,9 +10,8 @@ use crate::{
     server::{
         Call, CallError, Context, Json, MiddlewareDefinition, Next, Outcome, Page, Provider, Server, ServerOptions,
         ToolDefinition, ToolRequest,
-        tests::{Peer, modern, server, text_of},
+        tests::{Peer, keeping, modern, server, text_of},
     },
-    sync::Mutex,
 };
 use serde_json::{Value, json};
 use std::{
@@ -87,18 +86,21 @@ async fn h26_36_headers_of_a_listed_tool_of_a_provider_are_compared() {
     assert_eq!(peer.answer(id).await["error"]["code"], -32020);
 }
 
-/// Otherwise, a handler could report more than the client can ever read.
-#[tokio::test(start_paused = true)]
-async fn prg_06_a_client_that_is_behind_gets_the_latest_progress() {
-    let calls = Arc::new(Mutex::new(None));
-    let kept = Arc::clone(&calls);
-    let slow = json!({"name": "slow", "inputSchema": {"type": "object"}});
-    let slow = ToolDefinition::new(slow, move |call: Call| *kept.lock() = Some(call));
+/// A call that wants progress, and is still open.
+fn slow_call() -> (Peer, u64, Call) {
+    let (slow, calls) = keeping(json!({"name": "slow", "inputSchema": {"type": "object"}}));
     let peer = Peer::of(&server().add_tool(slow).build());
     let mut params = modern(json!({"name": "slow"}), json!({}));
     params["_meta"]["progressToken"] = json!("t");
     let id = peer.request("tools/call", params);
-    let call: Call = calls.lock().take().unwrap();
+    let call = calls.lock().take().unwrap();
+    (peer, id, call)
+}
+
+/// Otherwise, a handler could report more than the client can ever read.
+#[tokio::test(start_paused = true)]
+async fn prg_06_a_client_that_is_behind_gets_the_latest_progress() {
+    let (peer, id, call) = slow_call();
     for (progress, is_behind) in [(1.0, false), (2.0, true), (3.0, true), (4.0, false), (5.0, true), (6.0, true)] {
         peer.out.is_behind.store(is_behind, Ordering::Relaxed);
         call.info().progress(progress, None, None);
@@ -108,6 +110,15 @@ async fn prg_06_a_client_that_is_behind_gets_the_latest_progress() {
     let came: Vec<Value> = peer.out.texts.lock().iter().map(|text| serde_json::from_str(text).unwrap()).collect();
     let reported: Vec<_> = came.iter().map(|message| message["params"]["progress"].as_f64()).collect();
     assert_eq!(reported, [Some(1.0), Some(4.0), Some(6.0), None]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn prg_02_prg_05_progress_of_several_threads_rises_until_the_response() {
+    for _ in 0..50 {
+        let (peer, _, call) = slow_call();
+        peer.report_and_complete(call);
+        assert!(peer.out.texts.lock().last().is_some_and(|text| text.contains("\"result\"")));
+    }
 }
 
 /// Also beyond the integers of 64 bits, which a `Value` rounds.

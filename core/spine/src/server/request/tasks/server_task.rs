@@ -51,6 +51,8 @@ pub(in crate::server) struct Task {
     handed_over: AtomicBool,
     /// Stores each change, if the server has a store.
     on_change: OnceLock<OnChange>,
+    /// The latest progress. Locked before the state.
+    progress: Mutex<Option<f64>>,
     state: Mutex<TaskState>,
 }
 
@@ -66,7 +68,6 @@ struct TaskState {
     is_announced: bool,
     /// Set when the server takes no more requests, such as those that bring input.
     takes_no_requests: bool,
-    progress: Option<f64>,
     open_requests: IndexMap<String, OpenInputRequest>,
     /// Keys are never used again (TKX-12).
     used: BTreeSet<String>,
@@ -161,8 +162,8 @@ impl Task {
         let mut view = TaskView::new(&facts.id, facts.created, facts.ttl, facts.poll_interval);
         view.touch(runtime.unix_time());
         let state = Mutex::new(TaskState { view, ..TaskState::default() });
-        let (handed_over, on_change) = (AtomicBool::new(false), OnceLock::new());
-        Arc::new(Self { facts, server, runtime, handed_over, on_change, state })
+        let (handed_over, on_change, progress) = (AtomicBool::new(false), OnceLock::new(), Mutex::default());
+        Arc::new(Self { facts, server, runtime, handed_over, on_change, progress, state })
     }
 
     /// Reports a change of a running task to the store and the clients.
@@ -277,16 +278,15 @@ impl Task {
         self.notify();
     }
 
-    /// Returns whether progress may be reported: the value increased, and the task is still running
-    /// (PRG-07).
-    pub(in crate::server) fn advance(&self, progress: f64) -> bool {
-        let mut state = self.state.lock();
-        let rises = progress.is_finite() && state.progress.is_none_or(|last| progress > last);
-        if state.view.status().is_final() || !rises {
-            return false;
+    /// Sends progress with `report`, if the value increased and the task is still running (PRG-07).
+    /// Higher values and the end of the task wait until it is sent.
+    pub(in crate::server) fn advance(&self, progress: f64, report: impl FnOnce()) {
+        let mut last = self.progress.lock();
+        let rises = progress.is_finite() && last.is_none_or(|last| progress > last);
+        if rises && !self.is_final() {
+            *last = Some(progress);
+            report();
         }
-        state.progress = Some(progress);
-        true
     }
 
     /// Finishes the task. Returns `false` if it is already over, which never changes (TSK-13).
@@ -338,6 +338,7 @@ impl Task {
         let outcome = outcome.map(TaskResult::from);
         let announced_later = self.facts.stored && !self.is_handed_over();
         let open_requests = {
+            let _reported = self.progress.lock();
             let mut state = self.state.lock();
             if !state.view.status().may_become(status) {
                 return false;

@@ -9,7 +9,7 @@ use crate::{
     },
     server::{
         Call, Context, Outcome, Server, ServerOptions, TaskSupport, Tool, ToolDefinition,
-        tests::{Peer, accept, modern, server, text_of},
+        tests::{Peer, accept, keeping, modern, server, text_of},
     },
     wire_log::Transport,
 };
@@ -96,6 +96,20 @@ async fn nothing_waits_for_the_timeout_of_a_question_that_was_answered() {
     assert_eq!(text_of(&peer.answer(id).await), "done");
     peer.rest().await;
     assert_eq!(alive() - before, 1, "only the expiry of the task is left");
+}
+
+#[tokio::test(start_paused = true)]
+async fn prg_07_progress_of_several_threads_rises_until_the_end_of_the_task() {
+    let descriptor =
+        json!({"name": "slow", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "required"}});
+    for _ in 0..50 {
+        let (slow, calls) = keeping(descriptor.clone());
+        let peer = session(&server().add_tool(slow).build()).await;
+        let params = json!({"name": "slow", "task": {}, "_meta": {"progressToken": "t"}});
+        peer.ask("tools/call", params).await;
+        let call = calls.lock().take().unwrap();
+        peer.report_and_complete(call);
+    }
 }
 
 fn forever() -> Tool {
