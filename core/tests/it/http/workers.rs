@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::{
     cell::Cell,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering::SeqCst},
     },
     time::{Duration, Instant},
@@ -170,6 +170,86 @@ async fn a_session_is_used_as_long_as_any_process_is_busy_with_it() {
     // Elsewhere it ended without a word to this process, which learns it with its next change.
     assert_eq!(b.delete(&id).await, 204);
     assert_eq!(a.ask_in(&id, "logging/setLevel", json!({"level": "debug"})).await.status, 404);
+}
+
+/// A store that notes which keys are written.
+struct Noting(Arc<dyn Store>, Mutex<Vec<String>>);
+
+impl Noting {
+    fn writes_of(&self, key: &str) -> usize {
+        self.1.lock().unwrap().iter().filter(|written| *written == key).count()
+    }
+}
+
+impl Store for Noting {
+    fn get(&self, key: &str) -> BoxedTask<Result<Option<String>, StoreError>> {
+        self.0.get(key)
+    }
+
+    fn put(&self, key: &str, text: &str, keep_for: Duration) -> BoxedTask<Result<(), StoreError>> {
+        self.1.lock().unwrap().push(key.to_owned());
+        self.0.put(key, text, keep_for)
+    }
+
+    fn put_if(
+        &self,
+        key: &str,
+        expected: Option<&str>,
+        text: &str,
+        keep_for: Duration,
+    ) -> BoxedTask<Result<bool, StoreError>> {
+        self.1.lock().unwrap().push(key.to_owned());
+        self.0.put_if(key, expected, text, keep_for)
+    }
+
+    fn remove(&self, key: &str) -> BoxedTask<Result<(), StoreError>> {
+        self.0.remove(key)
+    }
+
+    fn append(&self, log: &str, entry: &str, max: usize, keep_for: Duration) -> BoxedTask<Result<u64, StoreError>> {
+        self.0.append(log, entry, max, keep_for)
+    }
+
+    fn read(
+        &self,
+        log: &str,
+        after: u64,
+        limit: usize,
+        wait: Duration,
+    ) -> BoxedTask<Result<Vec<LogEntry>, StoreError>> {
+        self.0.read(log, after, limit, wait)
+    }
+}
+
+/// Otherwise the session could expire seconds after a request, which the other process has not
+/// seen.
+#[tokio::test]
+async fn a_process_that_begins_to_serve_a_session_extends_its_life() {
+    let store = store();
+    let noting = Arc::new(Noting(Arc::clone(&store), Mutex::default()));
+    let (a, b) = (worker(&store).await, worker(&(Arc::clone(&noting) as Arc<dyn Store>)).await);
+    let id = a.session("2025-11-25").await;
+    let record = format!("v1/session/{id}");
+    assert_eq!(b.ask_in(&id, "ping", json!({})).await.status, 200);
+    eventually("b does not renew it", || noting.writes_of(&record) == 1).await;
+    // From then on, only from time to time.
+    assert_eq!(b.ask_in(&id, "ping", json!({})).await.status, 200);
+    sleep(Duration::from_millis(50)).await;
+    assert_eq!(noting.writes_of(&record), 1);
+}
+
+/// Nobody notifies a process if the record has expired.
+#[tokio::test]
+async fn a_session_without_a_record_ends_at_a_process_that_serves_it() {
+    let store = store();
+    let options = ServerOptions::default().with_store(StoreChoice::custom(Arc::clone(&store)));
+    let a = Fixture::with(HttpOptions::default(), options.with_session_idle(Duration::from_secs(2))).await;
+    let lasting = Lasting::add(&a.server);
+    let id = a.session("2025-11-25").await;
+    lasting.start(&a, &id).await;
+    store.remove(&format!("v1/session/{id}")).await.unwrap();
+    eventually_async("it is served", async || a.ask_in(&id, "ping", json!({})).await.status == 404).await;
+    eventually("its task still runs", || lasting.cancelled() == 1).await;
 }
 
 /// A tool whose tasks run until `released`, and the number of them that were cancelled.

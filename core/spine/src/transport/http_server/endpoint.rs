@@ -185,6 +185,8 @@ impl EndpointState {
             session.end();
             return Err(unknown());
         }
+        // Its record may be about to expire.
+        session.shared.iter().for_each(SharedSession::renew);
         Ok(session)
     }
 

@@ -43,7 +43,8 @@ pub(crate) struct SharedSession {
     pub(super) opened: u64,
     /// The record as last seen by this process. Locked while it is changed.
     record: tokio::sync::Mutex<String>,
-    renewed: Mutex<Instant>,
+    /// When this process last extended the record's lifetime.
+    renewed: Mutex<Option<Instant>>,
 }
 
 /// A session found in the store.
@@ -67,16 +68,16 @@ impl Workers {
         let opened = self.recent.position();
         let text = encoded(&SessionRecord { owner: owner.map(str::to_owned), opened, state });
         self.store.put(&store_keys::session(id), &text, UNUSED_SESSION_TTL.min(self.idle)).await?;
-        Ok(Some(self.shared(id, opened, text)))
+        Ok(Some(self.shared(id, opened, text, Some(self.runtime.now()))))
     }
 
-    fn shared(self: &Arc<Self>, id: &str, opened: u64, text: String) -> Arc<SharedSession> {
+    fn shared(self: &Arc<Self>, id: &str, opened: u64, text: String, renewed: Option<Instant>) -> Arc<SharedSession> {
         Arc::new(SharedSession {
             workers: Arc::clone(self),
             id: id.into(),
             opened,
             record: tokio::sync::Mutex::new(text),
-            renewed: Mutex::new(self.runtime.now()),
+            renewed: Mutex::new(renewed),
         })
     }
 
@@ -110,7 +111,7 @@ impl Workers {
     ) -> Arc<SharedSession> {
         connection.restore(&found.record.state);
         connection.share(&self.prefix_of_ids());
-        self.shared(id, found.record.opened, found.text)
+        self.shared(id, found.record.opened, found.text, None)
     }
 
     /// Ends a session everywhere. Returns `false` if the principal has no such session.
@@ -199,24 +200,37 @@ impl SharedSession {
         Err(StoreError::new(StoreErrorKind::Unavailable, store.name(), "too many concurrent changes to one session"))
     }
 
-    /// Extends the record's lifetime from time to time while the session is used.
+    /// Extends the record's lifetime from time to time while the session is used. If there is no
+    /// record any more, the session has ended.
     pub(crate) fn renew(self: &Arc<Self>) {
         {
             let (now, mut renewed) = (self.workers.runtime.now(), self.renewed.lock());
             let pace = (self.workers.idle / 4).min(UNUSED_SESSION_TTL / 4);
-            if now.saturating_duration_since(*renewed) < pace {
+            if renewed.is_some_and(|renewed| now.saturating_duration_since(renewed) < pace) {
                 return;
             }
-            *renewed = now;
+            *renewed = Some(now);
         }
         let shared = Arc::clone(self);
         self.workers.runtime.spawn(Box::pin(async move {
             let _permit = shared.workers.of_sweeps.acquire().await;
-            let mut text = shared.record.lock().await;
-            if let Err(error) = shared.change(&mut text, |_| {}).await {
-                tracing::debug!(target: "trunkline::server::session", %error, "could not renew a session");
+            match shared.extend().await {
+                Ok(true) => {}
+                Ok(false) => {
+                    let ended = NotificationContent::SessionEnded { session: shared.id.to_string() };
+                    shared.workers.apply(shared.workers.number, &ended);
+                }
+                Err(error) => {
+                    tracing::debug!(target: "trunkline::server::session", %error, "could not renew a session");
+                }
             }
         }));
+    }
+
+    /// Extends the record's lifetime. Returns `false` if the session has ended.
+    async fn extend(&self) -> Result<bool, StoreError> {
+        let mut text = self.record.lock().await;
+        self.change(&mut text, |_| {}).await
     }
 
     /// Called when this process no longer serves the session, which may live on.
