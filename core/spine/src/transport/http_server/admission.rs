@@ -213,21 +213,32 @@ impl Admission {
         Ok(self.place(&mut table, CONNECTION, holder))
     }
 
-    /// Reads a body. At the limit, abandons the oldest.
+    /// Reads a body of a principal, or of a client address. Beyond the limit, abandons the oldest
+    /// one of the client that sends the most.
     ///
     /// # Errors
     /// If it is abandoned for another.
-    pub(super) async fn read<T>(self: &Arc<Self>, body: impl Future<Output = T>) -> Result<T, Full> {
+    pub(super) async fn read<T>(
+        self: &Arc<Self>,
+        holder: Option<Arc<str>>,
+        body: impl Future<Output = T>,
+    ) -> Result<T, Full> {
         const BODY: Resource = Resource::Body;
+        // Clients without a name count as one.
+        let holder = holder.unwrap_or_default();
         let place = {
             let mut table = self.table.lock();
-            if !table.used[BODY as usize].take(None, 1, self.limits.of(BODY))
-                && let Some(number) = table.evict(BODY, |_| true)
-            {
+            table.used[BODY as usize].add(Some(&holder), 1);
+            let used = &table.used[BODY as usize];
+            if used.all > self.limits.of(BODY).all {
+                let most = used.of(used.greatest());
+                let evicted = table.evict(BODY, |entry| used.of(entry.holder.as_ref()) == most);
                 // The new one has its place.
-                table.places.remove(&(BODY, number));
+                if let Some(entry) = evicted.and_then(|number| table.places.remove(&(BODY, number))) {
+                    table.used[BODY as usize].give_back(entry.holder.as_ref(), 1);
+                }
             }
-            self.place(&mut table, BODY, None)
+            self.place(&mut table, BODY, Some(holder))
         };
         let read = race::unless(place.activity.evicted.notified(), body).await;
         read.ok_or(Full { resource: BODY, of_client: false })
@@ -320,6 +331,11 @@ impl Drop for Place {
 }
 
 impl Permit {
+    /// The principal or client address that it is charged to.
+    pub(super) fn holder(&self) -> Option<Arc<str>> {
+        self.holder.clone()
+    }
+
     /// Checks that a request slot is available, without taking one, because the body may never
     /// arrive.
     pub(super) fn check_slot(&self) -> Result<(), Full> {

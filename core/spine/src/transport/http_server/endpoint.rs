@@ -127,8 +127,9 @@ impl EndpointState {
     async fn read<B: Body>(&self, body: B, permit: &mut Permit) -> Result<Frame, Rejection> {
         let limits = &self.server.options().limits;
         let body = {
+            let holder = permit.holder();
             let reading = pin!(post_body::read(body, limits.max_message_bytes, permit));
-            self.admission.read(reading).await??
+            self.admission.read(holder, reading).await??
         };
         let is_large = permit.is_large();
         if body.len() > MAX_UNCOUNTED_BYTES {

@@ -101,7 +101,7 @@ trunkline_proto::options! {
         /// Maximum concurrent requests outside of sessions, counted until their call has ended:
         /// those of 2026-07-28, and all requests of a stateless server. Beyond it, requests are
         /// refused as busy before their body is read. Equally many bodies are read at once; beyond
-        /// that, the oldest is abandoned as busy.
+        /// that, the oldest of the client that sends the most is abandoned as busy.
         max_requests: usize => "maxRequests" = 4096,
         /// Total size of all requests being read or served, until their calls and tasks have ended;
         /// at least the maximum size of a message. A JSON value of a message with more than 2,048

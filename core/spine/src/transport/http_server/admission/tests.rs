@@ -68,7 +68,7 @@ async fn each_limit_has_its_error() {
     let read = |_: usize| {
         tokio::spawn({
             let admission = Arc::clone(&admission);
-            async move { admission.read(std::future::pending::<()>()).await }
+            async move { admission.read(None, std::future::pending::<()>()).await }
         })
     };
     let mut bodies: Vec<_> = (0..3).map(read).collect();
@@ -119,6 +119,38 @@ fn slots_are_bounded_in_all_and_for_each_client() {
     assert!(enter(&admission, None).is_none(), "one place for one message");
     drop(d);
     assert!(enter(&admission, None).is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn beyond_the_limit_the_client_with_most_bodies_loses_one() {
+    let admission = of_requests();
+    let read = |holder: Option<&str>| {
+        let (admission, holder) = (Arc::clone(&admission), holder.map(Arc::from));
+        tokio::spawn(async move { admission.read(holder, std::future::pending::<()>()).await })
+    };
+    // Each time, the body that is abandoned next.
+    for (holders, abandoned) in [
+        ([Some("bob"), Some("ada"), Some("ada"), Some("ada")], 1),
+        ([Some("bob"), Some("ada"), Some("ada"), Some("carol")], 1),
+        ([Some("bob"), Some("ada"), Some("carol"), Some("carol")], 2),
+        ([Some("bob"), None, None, Some("ada")], 1),
+        ([Some("bob"), Some("ada"), Some("carol"), Some("dave")], 0),
+        ([None; 4], 0),
+    ] {
+        let mut bodies = holders.map(read);
+        let ended = tokio::time::timeout(Duration::from_secs(1), &mut bodies[abandoned]).await;
+        let full = ended.expect("another one was abandoned").unwrap().unwrap_err();
+        assert_eq!(full.text(), "too many bodies are being sent");
+        assert_eq!(bodies.iter().filter(|body| body.is_finished()).count(), 1);
+        assert_eq!(used(&admission, Resource::Body), 3);
+        for (number, body) in bodies.into_iter().enumerate() {
+            body.abort();
+            if number != abandoned {
+                let _ = body.await;
+            }
+        }
+        assert_eq!(used(&admission, Resource::Body), 0);
+    }
 }
 
 #[test]
