@@ -168,12 +168,12 @@ impl EndpointState {
         workers.join().await.map_err(unavailable)?;
         let found = workers.find(id, caller.principal()).await.map_err(unavailable)?.ok_or_else(unknown)?;
         // Sessions of others are not found.
-        let owner = caller.principal().map(Into::into);
+        let owner: Option<Arc<str>> = caller.principal().map(Into::into);
         let connection = self.connect(Arc::new(workers.logs_of(id)), ConversationStart::Session);
         let shared = Some(workers.restore(id, found, &connection));
-        let (stream, history) = self.session_streams(id);
-        let session = HttpSession { owner, connection, stream, history, shared };
         // The process that opened it has charged it to the client's address.
+        let (stream, history) = self.session_streams(id, owner.clone());
+        let session = HttpSession { owner, connection, stream, history, shared };
         let entered = self.sessions.enter(id, session.owner.clone(), session);
         let (session, displaced) = entered.ok_or_else(|| Rejection::busy(None, "too many sessions are open"))?;
         // Its client may use it at other processes.
@@ -192,10 +192,11 @@ impl EndpointState {
     }
 
     /// The stream of a session's messages without a request, and the history of all its streams.
-    /// With a store, that stream is fed from the logs, and the history is kept there, too.
-    fn session_streams(&self, id: &str) -> (Arc<Stream>, Option<Arc<History>>) {
+    /// With a store, that stream is fed from the logs, and the history is kept there, too. The
+    /// memory is charged to `rate_limit_key`.
+    fn session_streams(&self, id: &str, rate_limit_key: Option<Arc<str>>) -> (Arc<Stream>, Option<Arc<History>>) {
         let elsewhere = self.workers.as_ref().map(|workers| workers.logs_of(id));
-        let history = self.replay_budget.as_ref().map(|budget| History::new(budget, elsewhere));
+        let history = self.replay_budget.as_ref().map(|budget| History::new(budget, rate_limit_key, elsewhere));
         let of_stream = history.clone().filter(|history| !history.is_shared());
         (Stream::new(StreamKind::Unrelated(of_stream)), history)
     }
@@ -329,7 +330,7 @@ impl EndpointState {
         let value = HeaderValue::try_from(&id).map_err(|_| busy("no session id"))?;
         let owner: Option<Arc<str>> = post.caller.principal().map(Into::into);
         let rate_limit_key = post.rate_limit_key.clone();
-        let (stream, history) = self.session_streams(&id);
+        let (stream, history) = self.session_streams(&id, rate_limit_key.clone());
         let unrelated = match &self.workers {
             Some(workers) => Arc::new(workers.logs_of(&id)) as Arc<dyn Outbound>,
             None => Arc::clone(&stream) as _,

@@ -14,7 +14,8 @@ use crate::{
 };
 use bytes::Bytes;
 use std::{
-    collections::{HashMap, VecDeque},
+    cmp::Reverse,
+    collections::{BinaryHeap, HashMap, VecDeque},
     ptr,
     sync::{
         Arc, MutexGuard, OnceLock, Weak,
@@ -32,6 +33,8 @@ pub(super) struct History {
     pub(super) budget: Arc<ReplayBudget>,
     /// The position of its newest event among those of all sessions.
     last_kept: AtomicU64,
+    /// The client that its memory is charged to. Clients without a key count as one.
+    holder: Option<Arc<str>>,
     /// Stores the same events for other processes.
     elsewhere: Option<SessionLogs>,
 }
@@ -42,10 +45,15 @@ struct Log {
 }
 
 impl History {
-    /// `elsewhere` stores the same events for other processes.
-    pub(super) fn new(budget: &Arc<ReplayBudget>, elsewhere: Option<SessionLogs>) -> Arc<Self> {
+    /// `holder` is the client that its memory is charged to, and `elsewhere` stores the same events
+    /// for other processes.
+    pub(super) fn new(
+        budget: &Arc<ReplayBudget>,
+        holder: Option<Arc<str>>,
+        elsewhere: Option<SessionLogs>,
+    ) -> Arc<Self> {
         let (log, budget) = (OnceLock::new(), Arc::clone(budget));
-        Arc::new(Self { log, budget, last_kept: AtomicU64::new(0), elsewhere })
+        Arc::new(Self { log, budget, last_kept: AtomicU64::new(0), holder, elsewhere })
     }
 
     fn log(self: &Arc<Self>) -> MutexGuard<'_, Log> {
@@ -134,6 +142,11 @@ impl History {
         }
     }
 
+    /// The size of its events.
+    fn bytes(&self) -> usize {
+        self.log.get().map_or(0, |log| log.lock().replay.bytes())
+    }
+
     /// Drops its events, also those in the store, because the session has ended.
     pub(super) fn forget(self: &Arc<Self>) {
         if self.log.get().is_none() {
@@ -157,9 +170,9 @@ impl History {
 
 impl Drop for History {
     fn drop(&mut self) {
-        let Some(log) = self.log.get() else { return };
-        let bytes = log.lock().replay.bytes();
-        self.budget.leave(self, bytes);
+        if self.log.get().is_some() {
+            self.budget.leave(self, self.bytes());
+        }
     }
 }
 
@@ -194,8 +207,8 @@ impl ReplayBudget {
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Updates the size of a history. If the budget is exhausted, the longest-idle histories lose
-    /// their events until an eighth of it is free, so that this doesn't happen with each event.
+    /// Updates the size of a history. If the budget is exhausted, histories lose their events until
+    /// an eighth of it is free, so that this doesn't happen with each event.
     pub(super) fn changed(&self, before: usize, now: usize) {
         // The sum wraps around, too, so this also subtracts.
         self.bytes.fetch_add(now.wrapping_sub(before), Ordering::Relaxed);
@@ -216,15 +229,28 @@ impl ReplayBudget {
         self.histories.lock().len()
     }
 
+    /// Repeatedly drops the events of the longest-idle history of the client with the most, so that
+    /// a client does not use up the memory of others.
     fn make_room(&self) {
         // Upgrade and drop them without the lock, because dropping the last reference acquires it.
         let mut histories: Vec<_> = self.histories.lock().values().filter_map(Weak::upgrade).collect();
-        histories.sort_by_cached_key(|history| history.last_kept.load(Ordering::Relaxed));
+        histories.sort_by_cached_key(|history| Reverse(history.last_kept.load(Ordering::Relaxed)));
+        let mut shares = HashMap::<_, (usize, Vec<_>)>::new();
         for history in histories {
-            if self.bytes.load(Ordering::Relaxed) <= self.max - self.max / 8 {
-                break;
+            let (bytes, histories) = shares.entry(history.holder.clone()).or_default();
+            *bytes += history.bytes();
+            histories.push(history);
+        }
+        let (sizes, mut shares): (Vec<_>, Vec<_>) = shares.into_values().unzip();
+        let mut largest: BinaryHeap<_> = sizes.into_iter().zip(0_usize..).collect();
+        while self.bytes.load(Ordering::Relaxed) > self.max - self.max / 8
+            && let Some((bytes, number)) = largest.pop()
+        {
+            if let Some(quietest) = shares[number].pop() {
+                let (lost, _) = quietest.lose_all();
+                self.bytes.fetch_sub(lost, Ordering::Relaxed);
+                largest.push((bytes.saturating_sub(lost), number));
             }
-            self.bytes.fetch_sub(history.lose_all().0, Ordering::Relaxed);
         }
     }
 }
@@ -234,7 +260,7 @@ mod tests {
     use super::*;
 
     fn history(budget: &Arc<ReplayBudget>) -> Arc<History> {
-        History::new(budget, None)
+        History::new(budget, None, None)
     }
 
     fn keep(history: &Arc<History>, bytes: usize) -> EventId {
@@ -263,6 +289,24 @@ mod tests {
         drop(newest);
         assert_eq!(budget.bytes(), 0);
         assert_eq!(budget.sessions(), 2);
+    }
+
+    #[test]
+    fn beyond_the_bound_for_all_the_client_with_most_loses_events() {
+        let budget = ReplayBudget::new(1000, (100, 1000), Duration::ZERO);
+        let [bystander, first, second, nobody] = [Some("bystander"), Some("greedy"), Some("greedy"), None]
+            .map(|holder| History::new(&budget, holder.map(Into::into), None));
+        let sizes = || [&bystander, &first, &second, &nobody].map(|history| history.bytes());
+        keep(&bystander, 100);
+        keep(&first, 500);
+        keep(&second, 500);
+        assert_eq!(sizes(), [100, 0, 500, 0], "the longest idle of the greedy one");
+        assert!(has(&bystander, EventId::parse("0-0").unwrap()));
+        keep(&first, 401);
+        assert_eq!(sizes(), [100, 401, 0, 0]);
+        keep(&nobody, 500);
+        assert_eq!(sizes(), [100, 401, 0, 0], "without a key, it has the most");
+        assert_eq!(budget.bytes(), 501);
     }
 
     #[test]

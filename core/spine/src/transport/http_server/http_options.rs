@@ -69,8 +69,8 @@ trunkline_proto::options! {
         replay_events: usize => "replayEvents" = 1000,
         /// Total size of the events kept per session; the newest is kept whatever its size.
         replay_bytes: usize => "replayBytes" as Bytes = 4 << 20,
-        /// Total size of the events kept for all sessions. Beyond it, the longest-idle sessions
-        /// lose theirs, and their clients cannot resume a broken stream.
+        /// Total size of the events kept for all sessions. Beyond it, the longest-idle sessions of
+        /// the client with the most lose theirs, and cannot resume a broken stream.
         max_replay_bytes: usize => "maxReplayBytes" as Bytes = 256 << 20,
         /// Delay after which a client reconnects if its connection was closed early.
         retry: Duration => "retryMs" as Millis = Duration::from_secs(1),

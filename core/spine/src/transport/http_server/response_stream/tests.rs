@@ -34,7 +34,7 @@ fn answer(text: &'static str) -> OutgoingMessage {
 }
 
 fn history() -> Arc<History> {
-    History::new(&ReplayBudget::new(10_000, (100, 1000), Duration::from_millis(5)), None)
+    History::new(&ReplayBudget::new(10_000, (100, 1000), Duration::from_millis(5)), None, None)
 }
 
 /// Both ends of a stream of that kind.
@@ -69,7 +69,7 @@ fn http_33_messages_wait_for_a_stream_and_are_sent_once() {
 #[test]
 fn an_idle_session_is_small() {
     let budget = ReplayBudget::new(10_000, (100, 1000), Duration::ZERO);
-    let stream = Stream::new(StreamKind::Unrelated(Some(History::new(&budget, None))));
+    let stream = Stream::new(StreamKind::Unrelated(Some(History::new(&budget, None, None))));
     stream.send(note("waits"));
     let reader = stream.attach();
     assert_eq!(budget.sessions(), 0, "there is nothing to resume");
