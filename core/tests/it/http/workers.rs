@@ -238,6 +238,59 @@ async fn a_process_that_begins_to_serve_a_session_extends_its_life() {
     assert_eq!(noting.writes_of(&record), 1);
 }
 
+/// Otherwise its client would get all of its events again.
+#[tokio::test]
+async fn what_the_client_of_a_session_has_read_is_known_for_as_long_as_it_lives() {
+    let store = store();
+    let noting = Arc::new(Noting(Arc::clone(&store), Mutex::default()));
+    let (a, b) = (worker(&store).await, worker(&(Arc::clone(&noting) as Arc<dyn Store>)).await);
+    let id = a.session("2025-11-25").await;
+    let (key, read) = (format!("v1/session/{id}/read"), "9223372036854775809-1");
+    store.put(&key, read, Duration::from_secs(60)).await.unwrap();
+    assert_eq!(b.ask_in(&id, "ping", json!({})).await.status, 200);
+    eventually("b does not extend it", || noting.writes_of(&key) == 1).await;
+    assert_eq!(store.get(&key).await.unwrap().as_deref(), Some(read));
+}
+
+/// The log of its own events expires an hour after the last one.
+#[tokio::test]
+async fn http_38_a_session_that_was_quiet_resumes_its_stream() {
+    let store = store();
+    let (a, b) = (worker(&store).await, worker(&store).await);
+    let quick = Tool::new("quick", "Is done.", async || "done").task(TaskSupport::Optional);
+    a.server.add_tool(quick).unwrap();
+    let id = a.session("2025-11-25").await;
+    let run = async || {
+        let params = json!({"name": "quick", "arguments": {}, "task": {}});
+        assert_eq!(a.ask_in(&id, "tools/call", params).await.status, 200);
+    };
+    let read_one = async |mut stream: Stream| {
+        stream.until("notifications/tasks/status").await;
+        assert_eq!(stream.text().matches("tasks/status").count(), 1, "{}", stream.text());
+        let last = last_id(&stream);
+        drop(stream);
+        // The position is stored a moment later.
+        sleep(Duration::from_millis(1500)).await;
+        last
+    };
+    let expire = async || store.remove(&format!("v1/session/{id}/events")).await.unwrap();
+    let stream = a.stream_of(&id, None).await;
+    run().await;
+    let first = read_one(stream).await;
+    run().await;
+    let second = read_one(b.stream_of(&id, Some(&first)).await).await;
+    expire().await;
+    let ask = a.ask("GET").header("Accept", "text/event-stream").header("Mcp-Session-Id", &id);
+    assert_eq!(ask.header("Last-Event-ID", &first).send().await.status, 400, "an event is lost");
+    // With a new event, and without one.
+    run().await;
+    let third = read_one(a.stream_of(&id, Some(&second)).await).await;
+    expire().await;
+    let stream = b.stream_of(&id, Some(&third)).await;
+    run().await;
+    read_one(stream).await;
+}
+
 /// Nobody notifies a process if the record has expired.
 #[tokio::test]
 async fn a_session_without_a_record_ends_at_a_process_that_serves_it() {

@@ -200,8 +200,8 @@ impl SharedSession {
         Err(StoreError::new(StoreErrorKind::Unavailable, store.name(), "too many concurrent changes to one session"))
     }
 
-    /// Extends the record's lifetime from time to time while the session is used. If there is no
-    /// record any more, the session has ended.
+    /// Extends the session's lifetime in the store from time to time while it is used. If there is
+    /// no record any more, the session has ended.
     pub(crate) fn renew(self: &Arc<Self>) {
         {
             let (now, mut renewed) = (self.workers.runtime.now(), self.renewed.lock());
@@ -227,10 +227,19 @@ impl SharedSession {
         }));
     }
 
-    /// Extends the record's lifetime. Returns `false` if the session has ended.
+    /// Extends the lifetime of the record, and of the position up to which its client has read.
+    /// Returns `false` if the session has ended.
     async fn extend(&self) -> Result<bool, StoreError> {
-        let mut text = self.record.lock().await;
-        self.change(&mut text, |_| {}).await
+        if !self.change(&mut *self.record.lock().await, |_| {}).await? {
+            return Ok(false);
+        }
+        let Workers { store, idle, .. } = &*self.workers;
+        let key = store_keys::read_up_to(&self.id);
+        if let Some(read) = store.get(&key).await? {
+            // If it has changed meanwhile, it has just been saved.
+            store.put_if(&key, Some(&read), &read, *idle).await?;
+        }
+        Ok(true)
     }
 
     /// Called when this process no longer serves the session, which may live on.

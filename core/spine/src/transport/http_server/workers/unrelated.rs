@@ -91,11 +91,14 @@ impl SharedSession {
 
     /// The position for a client that does not give one: where it stopped reading.
     pub(crate) async fn start(&self) -> Result<StreamPosition, StoreError> {
+        let read = self.read_up_to().await?.filter(|read| read.notification >= self.opened);
+        Ok(read.unwrap_or(StreamPosition { notification: self.opened, own: 0 }))
+    }
+
+    /// The position up to which the client is known to have read.
+    async fn read_up_to(&self) -> Result<Option<StreamPosition>, StoreError> {
         let kept = self.workers.store.get(&store_keys::read_up_to(&self.id)).await?;
-        let kept = kept.and_then(|id| EventId::parse(&id)).and_then(StreamPosition::of);
-        Ok(kept
-            .filter(|kept| kept.notification >= self.opened)
-            .unwrap_or(StreamPosition { notification: self.opened, own: 0 }))
+        Ok(kept.and_then(|id| EventId::parse(&id)).and_then(StreamPosition::of))
     }
 
     /// Returns whether the stream can be resumed at a client's position: later events are either
@@ -114,12 +117,18 @@ impl SharedSession {
             }
         }
         let log = store_keys::events(&self.id);
-        if cursor.own == 0 {
-            // If the log is full, older events may have been evicted.
-            return Ok(store.read(&log, 0, *max_events, Duration::ZERO).await?.len() < *max_events);
+        if cursor.own > 0 {
+            let found = store.read(&log, cursor.own - 1, 1, Duration::ZERO).await?;
+            if found.first().is_some_and(|entry| entry.position == cursor.own) {
+                return Ok(true);
+            }
+            // The log expires before a quiet session does.
+            if self.read_up_to().await?.is_none_or(|read| read.own != cursor.own) {
+                return Ok(false);
+            }
         }
-        let found = store.read(&log, cursor.own - 1, 1, Duration::ZERO).await?;
-        Ok(found.first().is_some_and(|entry| entry.position == cursor.own))
+        // If the log is full, older events may have been evicted.
+        Ok(store.read(&log, 0, *max_events, Duration::ZERO).await?.len() < *max_events)
     }
 
     /// Ends the streams of this session in other processes, because its client has connected to
