@@ -1,15 +1,15 @@
-//! Queues entries for logs of the store, in order.
+//! Queues entries for logs of the store. Those of one account stay in order, and accounts take
+//! turns.
 
 use super::store_keys;
 use crate::{
-    counts::Counts,
     engine::later,
     runtime::Runtime,
     store::{Store, StoreErrorKind, StoreGuard},
     sync::Mutex,
 };
 use std::{
-    collections::{HashSet, VecDeque},
+    collections::{BTreeMap, HashMap, HashSet, VecDeque},
     convert::Infallible,
     sync::Arc,
     time::{Duration, Instant},
@@ -24,9 +24,9 @@ const RETRY_DELAY: Duration = Duration::from_millis(100);
 /// The wait of a session whose next entry does not fit in the store.
 const FULL_RETRY_DELAY: Duration = Duration::from_millis(500);
 
-/// The queued entries. They wait while the store is unavailable, and those of a session whose next
-/// entry does not fit wait for room. Beyond the limits, the oldest entry of the session with the
-/// most bytes is dropped.
+/// The queued entries. They wait while the store is unavailable, and those of an account whose next
+/// entry does not fit wait for room. Beyond a limit, the oldest entry of the account with the most
+/// of what is limited is dropped.
 pub(super) struct Outbox {
     store: StoreGuard,
     runtime: Arc<dyn Runtime>,
@@ -35,24 +35,38 @@ pub(super) struct Outbox {
     sent: Notify,
 }
 
+/// A session, or the common one of entries about tasks. `None` stands for the server.
+type Account = Option<Arc<str>>;
+
 #[derive(Default)]
 struct WaitingEntries {
-    entries: VecDeque<Arc<OutboxEntry>>,
-    /// The bytes of each session; `None` stands for the server.
-    bytes: Counts<Option<Arc<str>>>,
+    /// The accounts with queued entries.
+    queues: HashMap<Account, AccountQueue>,
+    /// The same accounts by their turns, the next one first.
+    turns: BTreeMap<u64, Account>,
+    last_turn: u64,
+    /// The number and bytes of all entries.
+    entries: usize,
+    bytes: usize,
     is_sending: bool,
-    /// Sessions whose next entry did not fit, and when they are tried again.
-    full: Option<(Instant, HashSet<Option<Arc<str>>>)>,
+    /// Accounts whose next entry did not fit, and when they are tried again.
+    full: Option<(Instant, HashSet<Account>)>,
     /// The last call to the store failed.
     is_away: bool,
     lost: u64,
 }
 
+/// The queued entries of one account.
+struct AccountQueue {
+    turn: u64,
+    entries: VecDeque<Arc<OutboxEntry>>,
+    bytes: usize,
+}
+
 /// A queued entry.
 pub(super) struct OutboxEntry {
-    /// The account of the entry: its session, or the common one of entries about tasks. `None`
-    /// stands for the server.
-    pub(super) of: Option<Arc<str>>,
+    /// The account of the entry.
+    pub(super) of: Account,
     /// The key of the log.
     pub(super) log: String,
     /// The entry.
@@ -93,7 +107,7 @@ impl Outbox {
     fn enter(&self, entry: OutboxEntry) -> bool {
         let mut waiting = self.waiting.lock();
         waiting.push(entry);
-        while waiting.entries.len() > 1 && (waiting.entries.len() > MAX_WAITING || waiting.bytes.all > MAX_BYTES) {
+        while waiting.entries > 1 && (waiting.entries > MAX_WAITING || waiting.bytes > MAX_BYTES) {
             waiting.give_way();
             if waiting.lost == 0 {
                 tracing::error!(target: "trunkline::store", "the store {} is too slow or full: dropping messages for other processes", self.store.name());
@@ -108,7 +122,7 @@ impl Outbox {
         loop {
             let next = {
                 let mut waiting = self.waiting.lock();
-                waiting.is_sending = !waiting.entries.is_empty();
+                waiting.is_sending = waiting.entries > 0;
                 waiting.is_sending.then(|| waiting.next(self.runtime.now()))
             };
             // Of several consecutive entries, only the last one that was stored wakes. If this
@@ -153,7 +167,7 @@ impl WaitingEntries {
     fn set_away(&mut self, is_away: bool) {
         self.is_away = is_away;
         if is_away {
-            self.entries.iter().for_each(|entry| drop(entry.watcher.lock().take()));
+            self.queues.values().for_each(AccountQueue::drop_watchers);
         }
     }
 
@@ -161,43 +175,78 @@ impl WaitingEntries {
         if self.is_away {
             entry.watcher.lock().take();
         }
-        self.bytes.add(Some(&entry.of), entry.text.len());
-        self.entries.push_back(Arc::new(entry));
+        let queue = self.queues.entry(entry.of.clone()).or_insert_with(|| {
+            self.last_turn += 1;
+            self.turns.insert(self.last_turn, entry.of.clone());
+            AccountQueue { turn: self.last_turn, entries: VecDeque::new(), bytes: 0 }
+        });
+        self.entries += 1;
+        self.bytes += entry.text.len();
+        queue.bytes += entry.text.len();
+        queue.entries.push_back(Arc::new(entry));
     }
 
-    /// The oldest entry of a session that is not waiting for room, or else the time until when all
-    /// wait.
+    /// The oldest entry of the next account that is not waiting for room, or else the time until
+    /// when all wait.
     fn next(&mut self, now: Instant) -> Result<Arc<OutboxEntry>, Instant> {
         self.full.take_if(|(until, _)| *until <= now);
-        let Some((until, full)) = &self.full else { return self.entries.front().cloned().ok_or(now) };
-        self.entries.iter().find(|entry| !full.contains(&entry.of)).cloned().ok_or(*until)
+        let waits = |account: &Account| self.full.as_ref().is_some_and(|(_, full)| full.contains(account));
+        let Some(turn) = self.turns.iter().find(|(_, account)| !waits(account)).map(|(turn, _)| *turn) else {
+            return Err(self.full.as_ref().map_or(now, |(until, _)| *until));
+        };
+        let next = self.turns.remove(&turn).and_then(|account| {
+            let queue = self.queues.get_mut(&account)?;
+            self.last_turn += 1;
+            queue.turn = self.last_turn;
+            self.turns.insert(queue.turn, account);
+            queue.entries.front().cloned()
+        });
+        next.ok_or(now)
     }
 
-    /// Lets a session wait for room, so that its entries do not delay those of others.
-    fn set_full(&mut self, session: &Option<Arc<str>>, now: Instant) {
+    /// Lets an account wait for room, so that its entries do not delay those of others.
+    fn set_full(&mut self, account: &Account, now: Instant) {
         let (_, full) = self.full.get_or_insert_with(|| (later(now, FULL_RETRY_DELAY), HashSet::new()));
-        full.insert(session.clone());
-        self.entries.iter().filter(|entry| entry.of == *session).for_each(|entry| drop(entry.watcher.lock().take()));
+        full.insert(account.clone());
+        self.queues.get(account).into_iter().for_each(AccountQueue::drop_watchers);
     }
 
-    /// Removes an entry, unless it was dropped to stay within the limits.
+    /// Removes an entry that was sent, unless it was dropped to stay within the limits.
     fn remove(&mut self, entry: &Arc<OutboxEntry>) {
-        if let Some(index) = self.entries.iter().position(|other| Arc::ptr_eq(other, entry)) {
-            self.take(index);
+        let oldest = self.queues.get(&entry.of).and_then(|queue| queue.entries.front());
+        if oldest.is_some_and(|oldest| Arc::ptr_eq(oldest, entry)) {
+            self.take(&entry.of);
         }
     }
 
-    /// Drops the oldest entry of the session with the most bytes, so that it does not use up the
-    /// capacity of others.
+    /// Drops the oldest entry of the account with the most entries or bytes, whatever is above its
+    /// limit, so that it does not use up the capacity of others.
     fn give_way(&mut self) {
-        let most = self.bytes.greatest();
-        let oldest = self.entries.iter().position(|entry| Some(&entry.of) == most);
-        self.take(oldest.unwrap_or_default());
+        let by_entries = self.entries > MAX_WAITING;
+        let size = |queue: &AccountQueue| if by_entries { queue.entries.len() } else { queue.bytes };
+        let most = self.queues.iter().max_by_key(|(_, queue)| size(queue)).map(|(account, _)| account.clone());
+        most.iter().for_each(|account| self.take(account));
     }
 
-    fn take(&mut self, index: usize) {
-        let Some(entry) = self.entries.remove(index) else { return };
-        self.bytes.give_back(Some(&entry.of), entry.text.len());
+    /// Removes the oldest entry of an account.
+    fn take(&mut self, account: &Account) {
+        let Some(queue) = self.queues.get_mut(account) else { return };
+        if let Some(entry) = queue.entries.pop_front() {
+            self.entries -= 1;
+            self.bytes -= entry.text.len();
+            queue.bytes -= entry.text.len();
+        }
+        if queue.entries.is_empty() {
+            self.turns.remove(&queue.turn);
+            self.queues.remove(account);
+        }
+    }
+}
+
+impl AccountQueue {
+    /// Nothing waits for the store any more.
+    fn drop_watchers(&self) {
+        self.entries.iter().for_each(|entry| drop(entry.watcher.lock().take()));
     }
 }
 
@@ -227,6 +276,15 @@ mod tests {
         }
     }
 
+    fn account(name: &str) -> Account {
+        Some(name.into())
+    }
+
+    fn texts(waiting: &WaitingEntries, account: &Account) -> Vec<String> {
+        let queue = waiting.queues.get(account);
+        queue.into_iter().flat_map(|queue| &queue.entries).map(|entry| entry.text.clone()).collect()
+    }
+
     #[test]
     fn entries_of_the_session_with_most_give_way() {
         let mut waiting = WaitingEntries::default();
@@ -239,17 +297,42 @@ mod tests {
         for _ in 0..98 {
             waiting.give_way();
         }
-        let left: Vec<_> = waiting.entries.iter().map(|entry| entry.text.as_str()).collect();
-        assert_eq!(left, ["b1", "a1", "b2", "g99"]);
-        let bytes = |of: Option<&str>| waiting.bytes.of(Some(&of.map(Into::into)));
-        assert_eq!([bytes(None), bytes(Some("bystander")), bytes(Some("greedy"))], [2, 4, 3]);
-        assert_eq!(waiting.bytes.all, 9);
-        (0..4).for_each(|_| waiting.take(0));
-        assert!(waiting.bytes.all == 0 && waiting.bytes.greatest().is_none());
+        let left = [None, account("bystander"), account("greedy")].map(|account| texts(&waiting, &account));
+        assert_eq!(left, [vec!["a1"], vec!["b1", "b2"], vec!["g99"]]);
+        assert_eq!((waiting.entries, waiting.bytes), (4, 9));
+        let next: Vec<_> = (0..6).map(|_| waiting.next(Instant::now()).unwrap().text.clone()).collect();
+        assert_eq!(next, ["b1", "a1", "g99", "b1", "a1", "g99"], "by turns, until they are sent");
+        for of in [account("bystander"), None, account("greedy"), account("bystander")] {
+            waiting.take(&of);
+        }
+        assert_eq!((waiting.entries, waiting.bytes, waiting.turns.len(), waiting.queues.len()), (0, 0, 0, 0));
     }
 
-    /// A store without room for long entries, until it gets some.
-    struct Small(ProcessStore, AtomicBool);
+    /// A few long entries do not give way to many short ones, nor the other way around.
+    #[tokio::test]
+    async fn entries_of_the_session_with_most_of_what_is_short_give_way() {
+        let (_, outbox) = outbox(Duration::ZERO);
+        outbox.enter(entry(Some("bystander"), &"b".repeat(2 << 20)));
+        for _ in 0..MAX_WAITING {
+            outbox.enter(entry(Some("greedy"), "g"));
+        }
+        let left = |of| outbox.waiting.lock().queues.get(&account(of)).map_or(0, |queue| queue.entries.len());
+        assert_eq!((left("bystander"), left("greedy")), (1, MAX_WAITING - 1));
+        for _ in 0..8 {
+            outbox.enter(entry(Some("long"), &"l".repeat(MAX_BYTES / 8)));
+        }
+        assert_eq!((left("bystander"), left("greedy"), left("long")), (1, MAX_WAITING - 9, 7));
+    }
+
+    /// A store without room for long entries, until it gets some. An append takes some time.
+    struct Small(ProcessStore, AtomicBool, Duration);
+
+    fn outbox(delay: Duration) -> (Arc<Small>, Arc<Outbox>) {
+        let runtime = TokioRuntime::current();
+        let store = Arc::new(Small(ProcessStore::new(runtime.clone()), AtomicBool::new(false), delay));
+        let guard = StoreGuard::new(store.clone(), "test:", runtime.clone(), Duration::from_secs(5));
+        (store, Outbox::new(guard, runtime))
+    }
 
     impl Store for Small {
         fn get(&self, key: &str) -> StoreTask<Option<String>> {
@@ -272,7 +355,11 @@ mod tests {
             if entry.len() > 5 && !self.1.load(Ordering::Relaxed) {
                 return Box::pin(ready(Err(StoreError::new(StoreErrorKind::Full, "test:", "no room"))));
             }
-            self.0.append(log, entry, max_entries, keep_for)
+            let (appended, delay) = (self.0.append(log, entry, max_entries, keep_for), self.2);
+            Box::pin(async move {
+                tokio::time::sleep(delay).await;
+                appended.await
+            })
         }
 
         fn read(&self, log: &str, after: u64, limit: usize, wait: Duration) -> StoreTask<Vec<LogEntry>> {
@@ -284,10 +371,7 @@ mod tests {
     /// of other sessions are sent.
     #[tokio::test(start_paused = true)]
     async fn an_entry_without_room_delays_only_its_session() {
-        let runtime = TokioRuntime::current();
-        let store = Arc::new(Small(ProcessStore::new(runtime.clone()), AtomicBool::new(false)));
-        let guard = StoreGuard::new(store.clone(), "test:", runtime.clone(), Duration::from_secs(5));
-        let outbox = Outbox::new(guard, runtime);
+        let (store, outbox) = outbox(Duration::ZERO);
         for (of, text) in [("greedy", "too long"), ("bystander", "short"), ("greedy", "next"), ("bystander", "last")] {
             outbox.push(entry(Some(of), text));
         }
@@ -301,16 +385,26 @@ mod tests {
         tokio::time::sleep(2 * FULL_RETRY_DELAY).await;
         assert_eq!(texts("greedy").await, ["too long", "next"]);
         let waiting = outbox.waiting.lock();
-        assert!(waiting.entries.is_empty() && waiting.bytes.all == 0 && !waiting.is_sending);
+        assert_eq!((waiting.entries, waiting.bytes, waiting.is_sending), (0, 0, false));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_entry_does_not_wait_for_all_those_of_another_session() {
+        let (store, outbox) = outbox(Duration::from_millis(1));
+        (0..1000).for_each(|number| outbox.push(entry(Some("greedy"), &format!("g{number}"))));
+        outbox.push(entry(Some("bystander"), "one"));
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        assert_eq!(store.read("bystander", 0, 9, Duration::ZERO).await.unwrap().len(), 1);
+        outbox.sent().await;
+        let greedy = store.read("greedy", 0, 9, Duration::ZERO).await.unwrap();
+        let greedy: Vec<_> = greedy.into_iter().map(|entry| entry.text).collect();
+        assert_eq!(greedy, (991..1000).map(|number| format!("g{number}")).collect::<Vec<_>>());
     }
 
     /// Even if the one behind it has no room.
     #[tokio::test(start_paused = true)]
     async fn a_stored_entry_wakes_its_stream() {
-        let runtime = TokioRuntime::current();
-        let store = Arc::new(Small(ProcessStore::new(runtime.clone()), AtomicBool::new(false)));
-        let guard = StoreGuard::new(store.clone(), "test:", runtime.clone(), Duration::from_secs(5));
-        let outbox = Outbox::new(guard, runtime);
+        let (store, outbox) = outbox(Duration::ZERO);
         for text in ["1", "2", "too long"] {
             outbox.push(OutboxEntry { wake: Some(("wakes", text.to_owned())), ..entry(Some("greedy"), text) });
         }
