@@ -171,8 +171,8 @@ type HTTPOptions struct {
 	// Total size of the events kept per session; the newest is kept whatever its size. The default is
 	// 4194304.
 	ReplayBytes int `json:"replayBytes,omitempty"`
-	// Total size of the events kept for all sessions. Beyond it, the longest-idle sessions lose theirs,
-	// and their clients cannot resume a broken stream. The default is 268435456.
+	// Total size of the events kept for all sessions. Beyond it, the longest-idle sessions of the
+	// client with the most lose theirs, and cannot resume a broken stream. The default is 268435456.
 	MaxReplayBytes int `json:"maxReplayBytes,omitempty"`
 	// Delay after which a client reconnects if its connection was closed early. The default is 1
 	// second.
@@ -203,8 +203,8 @@ type HTTPOptions struct {
 	WriteTimeout time.Duration `json:"writeTimeoutMs,omitempty"`
 	// Maximum concurrent requests outside of sessions, counted until their call has ended: those of
 	// 2026-07-28, and all requests of a stateless server. Beyond it, requests are refused as busy
-	// before their body is read. Equally many bodies are read at once; beyond that, the oldest is
-	// abandoned as busy. The default is 4096.
+	// before their body is read. Equally many bodies are read at once; beyond that, the oldest of the
+	// client that sends the most is abandoned as busy. The default is 4096.
 	MaxRequests int `json:"maxRequests,omitempty"`
 	// Total size of all requests being read or served, until their calls and tasks have ended; at least
 	// the maximum size of a message. A JSON value of a message with more than 2,048 counts as 72 bytes,

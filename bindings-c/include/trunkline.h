@@ -2405,7 +2405,8 @@ trunkline_result trunkline_http_options_allow_origin(trunkline_http_options *opt
 
 /**
  * Sets the total size of the events kept for all sessions. Beyond it, the longest-idle sessions
- * lose theirs, and their clients cannot resume a broken stream. In bytes. Default 268435456.
+ * of the client with the most lose theirs, and cannot resume a broken stream. In bytes. Default
+ * 268435456.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.
@@ -2488,7 +2489,7 @@ trunkline_result trunkline_http_options_set_write_timeout_ms(trunkline_http_opti
  * Sets the maximum concurrent requests outside of sessions, counted until their call has ended:
  * those of 2026-07-28, and all requests of a stateless server. Beyond it, requests are refused
  * as busy before their body is read. Equally many bodies are read at once; beyond that, the
- * oldest is abandoned as busy. Default 4096.
+ * oldest of the client that sends the most is abandoned as busy. Default 4096.
  *
  * Blocks: no. In callbacks: yes. Threads: one at a time. In signal handlers: no. Fails with:
  * TRUNKLINE_NULL, TRUNKLINE_INVALID_ARGUMENT.

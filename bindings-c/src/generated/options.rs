@@ -595,7 +595,8 @@ pub unsafe extern "C" fn trunkline_http_options_allow_origin(
 }
 
 /// Sets the total size of the events kept for all sessions. Beyond it, the longest-idle sessions
-/// lose theirs, and their clients cannot resume a broken stream. In bytes. Default 268435456.
+/// of the client with the most lose theirs, and cannot resume a broken stream. In bytes. Default
+/// 268435456.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_max_replay_bytes(
     options: *mut trunkline_http_options,
@@ -677,7 +678,7 @@ pub unsafe extern "C" fn trunkline_http_options_set_write_timeout_ms(
 /// Sets the maximum concurrent requests outside of sessions, counted until their call has ended:
 /// those of 2026-07-28, and all requests of a stateless server. Beyond it, requests are refused
 /// as busy before their body is read. Equally many bodies are read at once; beyond that, the
-/// oldest is abandoned as busy. Default 4096.
+/// oldest of the client that sends the most is abandoned as busy. Default 4096.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trunkline_http_options_set_max_requests(
     options: *mut trunkline_http_options,

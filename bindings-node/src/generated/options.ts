@@ -219,8 +219,9 @@ export interface HttpOptions {
    */
   replayBytes?: number | undefined;
   /**
-   * Total size of the events kept for all sessions. Beyond it, the longest-idle sessions lose
-   * theirs, and their clients cannot resume a broken stream. Default: 268,435,456 (256 MiB).
+   * Total size of the events kept for all sessions. Beyond it, the longest-idle sessions of the
+   * client with the most lose theirs, and cannot resume a broken stream. Default: 268,435,456 (256
+   * MiB).
    */
   maxReplayBytes?: number | undefined;
   /**
@@ -265,8 +266,8 @@ export interface HttpOptions {
   /**
    * Maximum concurrent requests outside of sessions, counted until their call has ended: those of
    * 2026-07-28, and all requests of a stateless server. Beyond it, requests are refused as busy
-   * before their body is read. Equally many bodies are read at once; beyond that, the oldest is
-   * abandoned as busy. Default: 4096.
+   * before their body is read. Equally many bodies are read at once; beyond that, the oldest of the
+   * client that sends the most is abandoned as busy. Default: 4096.
    */
   maxRequests?: number | undefined;
   /**

@@ -430,8 +430,8 @@ class HttpOptions(TypedDict, total=False):
     """
 
     max_replay_bytes: int | None
-    """Total size of the events kept for all sessions. Beyond it, the longest-idle sessions lose
-    theirs, and their clients cannot resume a broken stream. Default: 256 MiB.
+    """Total size of the events kept for all sessions. Beyond it, the longest-idle sessions of
+    the client with the most lose theirs, and cannot resume a broken stream. Default: 256 MiB.
     """
 
     retry: float | None
@@ -478,7 +478,7 @@ class HttpOptions(TypedDict, total=False):
     """Maximum concurrent requests outside of sessions, counted until their call has ended: those
     of 2026-07-28, and all requests of a stateless server. Beyond it, requests are refused as
     busy before their body is read. Equally many bodies are read at once; beyond that, the
-    oldest is abandoned as busy. Default: 4096.
+    oldest of the client that sends the most is abandoned as busy. Default: 4096.
     """
 
     max_body_bytes: int | None
@@ -801,8 +801,8 @@ class MountOptions(TypedDict, total=False):
     """
 
     max_replay_bytes: int | None
-    """Total size of the events kept for all sessions. Beyond it, the longest-idle sessions lose
-    theirs, and their clients cannot resume a broken stream. Default: 256 MiB.
+    """Total size of the events kept for all sessions. Beyond it, the longest-idle sessions of
+    the client with the most lose theirs, and cannot resume a broken stream. Default: 256 MiB.
     """
 
     retry: float | None
@@ -842,7 +842,7 @@ class MountOptions(TypedDict, total=False):
     """Maximum concurrent requests outside of sessions, counted until their call has ended: those
     of 2026-07-28, and all requests of a stateless server. Beyond it, requests are refused as
     busy before their body is read. Equally many bodies are read at once; beyond that, the
-    oldest is abandoned as busy. Default: 4096.
+    oldest of the client that sends the most is abandoned as busy. Default: 4096.
     """
 
     max_body_bytes: int | None

@@ -153,7 +153,8 @@ module Trunkline
     # - `replay_bytes` (Integer): Total size of the events kept per session; the newest is kept
     #   whatever its size.
     # - `max_replay_bytes` (Integer): Total size of the events kept for all sessions. Beyond it,
-    #   the longest-idle sessions lose theirs, and their clients cannot resume a broken stream.
+    #   the longest-idle sessions of the client with the most lose theirs, and cannot resume a
+    #   broken stream.
     # - `retry` (Numeric): Delay after which a client reconnects if its connection was closed
     #   early.
     # - `max_connections` (Integer): Maximum concurrent connections, always at least 64 below the
@@ -179,7 +180,7 @@ module Trunkline
     # - `max_requests` (Integer): Maximum concurrent requests outside of sessions, counted until
     #   their call has ended: those of 2026-07-28, and all requests of a stateless server. Beyond
     #   it, requests are refused as busy before their body is read. Equally many bodies are read at
-    #   once; beyond that, the oldest is abandoned as busy.
+    #   once; beyond that, the oldest of the client that sends the most is abandoned as busy.
     # - `max_body_bytes` (Integer): Total size of all requests being read or served, until their
     #   calls and tasks have ended; at least the maximum size of a message. A JSON value of a
     #   message with more than 2,048 counts as 72 bytes, about what it takes in memory. Requests

@@ -266,8 +266,8 @@ public struct HTTPOptions: Codable, Sendable {
     /// Total size of the events kept per session; the newest is kept whatever its size. Default:
     /// 4 MiB.
     public var replayBytes: Int?
-    /// Total size of the events kept for all sessions. Beyond it, the longest-idle sessions lose
-    /// theirs, and their clients cannot resume a broken stream. Default: 256 MiB.
+    /// Total size of the events kept for all sessions. Beyond it, the longest-idle sessions of
+    /// the client with the most lose theirs, and cannot resume a broken stream. Default: 256 MiB.
     public var maxReplayBytes: Int?
     /// Delay after which a client reconnects if its connection was closed early. Default: 1 s.
     public var retry: Duration?
@@ -299,7 +299,7 @@ public struct HTTPOptions: Codable, Sendable {
     /// Maximum concurrent requests outside of sessions, counted until their call has ended: those
     /// of 2026-07-28, and all requests of a stateless server. Beyond it, requests are refused as
     /// busy before their body is read. Equally many bodies are read at once; beyond that, the
-    /// oldest is abandoned as busy. Default: `4096`.
+    /// oldest of the client that sends the most is abandoned as busy. Default: `4096`.
     public var maxRequests: Int?
     /// Total size of all requests being read or served, until their calls and tasks have ended;
     /// at least the maximum size of a message. A JSON value of a message with more than 2,048
