@@ -5,7 +5,7 @@
 use super::{Fake, Shared, TestRuntime, ms, targets::entry};
 use crate::process::{DEADLINE, File};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     future::Future,
     sync::{
@@ -208,17 +208,35 @@ async fn credentials_for_one_server_are_not_sent_to_all() {
     let secret = OAuthOptions::default().with_client_id("a").with_client_secret("b");
     let workload = OAuthOptions::default().with_grant(OAuthGrant::WorkloadIdentity).with_assertion("a");
     let headers = ServerDefaults::default().with_headers([("authorization".to_owned(), "Bearer a".to_owned())]);
+    let oauth =
+        |given: Value| ClientOptions::default().with_auth(OAuth::new(serde_json::from_value(given).unwrap()).unwrap());
+    let issuer = "https://a.example";
     for (options, problem) in [
         (ClientOptions::default().with_auth(AccessToken::new("a")), "auth.token is for one server"),
         (ClientOptions::default().with_auth(OAuth::new(secret).unwrap()), "auth.issuer is missing"),
         (ClientOptions::default().with_auth(OAuth::new(workload).unwrap()), "auth.issuer is missing"),
         (ClientOptions::default().with_server_defaults(headers), "headers: Authorization is for one server"),
+        (
+            oauth(json!({"importedLogin": {"client_id": "a", "access_token": "b"}})),
+            "auth.importedLogin is for one server",
+        ),
+        (oauth(json!({"resource": issuer})), "auth.resource is for one server"),
+        (
+            oauth(
+                json!({"grant": "client_credentials", "clientId": "a", "clientSecret": "b", "issuer": issuer, "resource": issuer}),
+            ),
+            "auth.resource is for one server",
+        ),
+        (oauth(json!({"sendResource": false, "issuer": issuer})), "auth.sendResource is for one server"),
+        (oauth(json!({"useIdToken": true})), "auth.useIdToken is for one server"),
     ] {
         let error = ClientGroup::connect_with(two(), options, ()).await.err().unwrap();
         assert!(error.kind() == ErrorKind::InvalidArgument && error.to_string().starts_with(problem), "{error}");
     }
     let asked = AccessToken::from_fn(async |request| Ok(request.url));
     ClientGroup::connect_with(two(), ClientOptions::default().with_auth(asked), ()).await.unwrap();
+    // Tokens are for authorization servers at the origin of their server.
+    ClientGroup::connect_with(two(), oauth(json!({"sendResource": false})), ()).await.unwrap();
 }
 
 #[tokio::test]
@@ -593,7 +611,7 @@ async fn tsk_06_tsk_30_tkx_03_tasks_of_all_servers_have_ids_of_the_group() {
 async fn metadata_of_requests_reaches_the_server() {
     let reads = Server::builder("reads", "1.0.0")
         .tool("meta", "Tells what metadata came.", async |ctx: Context| {
-            let meta = ctx.meta().map(|meta| meta.parse::<serde_json::Value>().unwrap()).unwrap_or_default();
+            let meta = ctx.meta().map(|meta| meta.parse::<Value>().unwrap()).unwrap_or_default();
             meta["example.com/trace"].to_string()
         })
         .build();
@@ -601,7 +619,7 @@ async fn metadata_of_requests_reaches_the_server() {
     let params = RawJson::from_value(&json!({"name": "m__meta", "_meta": {"example.com/trace": "t"}})).unwrap();
     let options = RequestOptions::default().with_progress(|_, _, _| {});
     let result = soon(group.request(method::TOOLS_CALL, Some(&params), &options)).await.unwrap();
-    let result: serde_json::Value = result.parse().unwrap();
+    let result: Value = result.parse().unwrap();
     assert_eq!(result["content"][0]["text"], "\"t\"");
 }
 

@@ -126,6 +126,18 @@ impl ClientAuth for CredentialSessions {
 
     fn check_group(&self) -> Result<(), AuthError> {
         let given = &self.given;
+        let for_one_server = [
+            ("importedLogin", !given.imported_login.is_empty()),
+            ("resource", given.resource.is_some()),
+            // One server could get a token that another accepts: nothing says for which one it is.
+            ("sendResource", !given.send_resource && given.issuer.is_some()),
+            ("useIdToken", given.use_id_token),
+        ];
+        if let Some((name, _)) = for_one_server.iter().find(|(_, is_given)| *is_given) {
+            return Err(AuthError(format!(
+                "auth.{name} is for one server, and a group would use it for all: give it in `auth` of the server's entry"
+            )));
+        }
         let what = match (&given.client_secret, &given.assertion) {
             _ if given.issuer.is_some() => return Ok(()),
             (Some(_), _) => "client secret",

@@ -2,7 +2,11 @@
 
 use super::world::*;
 use serde_json::{Map, Value, json};
-use trunkline::auth::{MemoryStore, OAuthOptions};
+use trunkline::{
+    ClientOptions, RevisionChoice,
+    auth::{MemoryStore, OAuth, OAuthOptions},
+    client::{ClientGroup, ErrorKind, ServersConfig},
+};
 
 fn imported(store: &MemoryStore, login: &Value) -> OAuthOptions {
     oauth(store.clone()).with_imported_login(login.as_object().unwrap().clone())
@@ -80,6 +84,30 @@ async fn a_login_that_does_not_fit_is_left() {
         world.settled(&imported(&MemoryStore::new(), &login)).await.close().await;
         assert_eq!(world.seen("/authorize").len(), before + 1, "{login}");
     }
+}
+
+#[tokio::test]
+async fn a_login_of_another_program_is_for_one_server_of_a_group() {
+    let (theirs, other) = (world().await, World::new().await);
+    let options = |auth| {
+        let auth = OAuth::new(auth).unwrap();
+        ClientOptions::default().with_revision(RevisionChoice::Legacy).with_auth(auth)
+    };
+    let for_all = options(imported(&MemoryStore::new(), &login()));
+    let group = ClientGroup::connect_with([("a", theirs.url()), ("b", other.url())], for_all, ()).await;
+    let error = group.err().expect("every server could get the login");
+    assert!(error.kind() == ErrorKind::InvalidArgument && error.to_string().contains("auth.importedLogin"), "{error}");
+    assert!(theirs.paths().is_empty() && other.paths().is_empty());
+    let servers = json!({"mcpServers": {
+        "a": {"url": theirs.url(), "auth": {"importedLogin": login()}},
+        "b": {"url": other.url()},
+    }});
+    let servers = ServersConfig::from_value(&servers).unwrap();
+    let group = ClientGroup::connect_with(servers, options(oauth(MemoryStore::new())), ()).await.unwrap();
+    group.list_tools().await.unwrap();
+    assert_eq!((theirs.seen("/authorize").len(), other.seen("/authorize").len()), (0, 1));
+    assert_eq!(theirs.seen("/mcp").last().unwrap()["authorization"], "Bearer theirs");
+    assert!(other.seen("/mcp").iter().all(|request| request["authorization"] != "Bearer theirs"));
 }
 
 #[tokio::test]
