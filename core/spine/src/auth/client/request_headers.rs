@@ -94,6 +94,18 @@ impl ClientAuth for RequestHeaders {
         }
     }
 
+    fn logout(&self, request: &OutgoingRequest) -> BoxedTask<Result<(), AuthError>> {
+        match &self.auth {
+            Some(auth) => auth.logout(request),
+            None => Box::pin(ready(Ok(()))),
+        }
+    }
+
+    /// Unknown: the function may name another user in each request.
+    fn context(&self) -> Option<u64> {
+        None
+    }
+
     fn for_server(&self, options: &Value) -> Option<Result<Arc<dyn ClientAuth>, AuthError>> {
         let auth = self.auth.as_ref()?.for_server(options)?;
         Some(auth.map(|auth| -> Arc<dyn ClientAuth> { Arc::new(self.clone().with_auth(auth)) }))

@@ -18,7 +18,7 @@ use trunkline::{
     Client, ClientOptions, RevisionChoice,
     auth::{
         AccessToken, AuthError, AuthNetwork, FetchError, FileStore, HttpNetwork, MemoryStore, NetworkAccess, OAuth,
-        OAuthOptions, RedirectHandler, StoreLock, TokenStore,
+        OAuthOptions, RedirectHandler, RequestHeaders, StoreLock, TokenStore,
     },
     client::{ClientGroup, ErrorKind},
     runtime::BoxedTask,
@@ -152,6 +152,22 @@ async fn logging_out_forgets_what_a_login_has_brought_and_revokes_it() {
         assert_eq!((world.seen("/authorize").len(), world.seen("/register").len()), (2, 2), "{metadata}");
         assert_eq!(world.seen("/mcp").last().unwrap()["authorization"], "Bearer token-2");
     }
+}
+
+#[tokio::test]
+async fn logging_out_reaches_credentials_that_are_sent_with_other_headers() {
+    let world = World::with(|habits| habits.metadata = json!({"revocation_endpoint": "{url}/revoke"})).await;
+    let store = MemoryStore::new();
+    let traced = RequestHeaders::from_fn(async |request| Ok([("x-target".to_owned(), request.url)]));
+    let auth = traced.with_auth(OAuth::new(oauth(store.clone())).unwrap());
+    let options = ClientOptions::default().with_revision(RevisionChoice::Legacy).with_auth(auth);
+    let client = Client::connect_with(world.url(), options, ()).await.unwrap();
+    client.list_tools().await.unwrap();
+    client.logout().await.unwrap();
+    for key in keys(&world) {
+        assert_eq!(store.get(&key).await.unwrap(), None, "{key}");
+    }
+    assert_eq!(world.seen("/revoke").len(), 1);
 }
 
 #[tokio::test]
