@@ -42,6 +42,12 @@ pub trait ClientAuth: Send + Sync + 'static {
         None
     }
 
+    /// Wraps the credentials of one server, from [`Self::for_server`] or its configuration entry,
+    /// so that it also gets what these send to every server. By default, returns them unchanged.
+    fn around(&self, own: Arc<dyn ClientAuth>) -> Arc<dyn ClientAuth> {
+        own
+    }
+
     /// Checks that a group may use these credentials for all of its servers.
     ///
     /// # Errors

@@ -24,7 +24,7 @@ use tokio::{
 };
 use trunkline::{
     RevisionChoice,
-    auth::RequestHeaders,
+    auth::{OAuth, OAuthOptions, RequestHeaders},
     client::{Client, ClientError, ClientEvents, ClientGroup, ClientOptions, ErrorKind, RequestOptions, ServerEntry},
     client_auth::{AuthError, ClientAuth, CredentialsRefusal, OutgoingRequest},
     protocol::{
@@ -1809,6 +1809,17 @@ async fn a_function_gives_the_headers_of_each_request() {
     let seen = server.seen("notifications/initialized");
     assert_eq!((seen.header("x-method"), seen.header("authorization")), (Some("POST"), Some("Bearer t1")));
     assert_eq!(auth.given.load(Ordering::SeqCst), 2);
+
+    // A server with its own credentials gets them as well, whatever the client has for the others.
+    let entry = json!({"url": server.url, "auth": "t1"});
+    let of_tenant = RequestHeaders::from_fn(async |_| Ok([("x-tenant".to_owned(), "acme".to_owned())]));
+    for with_auth in [of_tenant.clone(), of_tenant.with_auth(OAuth::new(OAuthOptions::default()).unwrap())] {
+        server.seen.lock().unwrap().clear();
+        let options = ClientOptions::default().with_revision(RevisionChoice::Legacy).with_auth(with_auth);
+        Client::connect_with(ServerEntry::from_value(&entry).unwrap(), options, ()).await.unwrap().close().await;
+        let seen = server.seen("initialize");
+        assert_eq!((seen.header("x-tenant"), seen.header("authorization")), (Some("acme"), Some("Bearer t1")));
+    }
 
     for (name, problem) in [("Mcp-Name", "is set by the protocol"), ("a b", "is malformed")] {
         let given = RequestHeaders::from_fn(move |_| async move { Ok([(name.to_owned(), String::new())]) });

@@ -12,6 +12,7 @@ use crate::server::Server;
 #[cfg(all(feature = "auth", feature = "http-client"))]
 use crate::{
     auth::{OAuth, OAuthOptions},
+    client_auth::ClientAuth,
     protocol::fault,
 };
 use crate::{
@@ -198,12 +199,16 @@ impl Target {
 fn with_own_auth<'a>(entry: &ServerEntry, options: &'a ClientOptions) -> Result<Cow<'a, ClientOptions>, ClientError> {
     let ServerEntry::Url { auth: Some(given), .. } = entry else { return Ok(Cow::Borrowed(options)) };
     let invalid = |error: &dyn std::fmt::Display| ClientError::Invalid(format!("auth: {error}"));
-    let auth = match options.auth.as_ref().and_then(|auth| auth.for_server(given)) {
-        Some(auth) => Some(auth.map_err(|error| ClientError::Invalid(error.0))?),
+    let own: Option<Arc<dyn ClientAuth>> = match options.auth.as_ref().and_then(|auth| auth.for_server(given)) {
+        Some(own) => Some(own.map_err(|error| ClientError::Invalid(error.0))?),
         None => {
             let own: OAuthOptions = fault::read(given).map_err(|fault| invalid(&fault))?;
             OAuth::new(own).map_err(|error| ClientError::Invalid(error.in_json()))?.into()
         }
+    };
+    let auth = match &options.auth {
+        Some(auth) => own.map(|own| auth.around(own)),
+        None => own,
     };
     Ok(Cow::Owned(options.clone().with_auth(auth)))
 }

@@ -107,8 +107,11 @@ impl ClientAuth for RequestHeaders {
     }
 
     fn for_server(&self, options: &Value) -> Option<Result<Arc<dyn ClientAuth>, AuthError>> {
-        let auth = self.auth.as_ref()?.for_server(options)?;
-        Some(auth.map(|auth| -> Arc<dyn ClientAuth> { Arc::new(self.clone().with_auth(auth)) }))
+        self.auth.as_ref()?.for_server(options)
+    }
+
+    fn around(&self, own: Arc<dyn ClientAuth>) -> Arc<dyn ClientAuth> {
+        Arc::new(self.clone().with_auth(own))
     }
 
     fn check_group(&self) -> Result<(), AuthError> {
