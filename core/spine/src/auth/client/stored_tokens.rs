@@ -54,8 +54,10 @@ pub(super) async fn remove(settings: &Settings, void: &Tokens) -> Result<Option<
     Ok(None)
 }
 
-/// Writes the tokens for the MCP server at this URL.
+/// Writes the tokens of a login for the MCP server at this URL. Waits for a renewal of earlier
+/// ones, which would overwrite them.
 pub(super) async fn write_of_server(settings: &Settings, url: &str, tokens: &Tokens) -> Result<(), AuthError> {
+    let _lock = settings.store.lock(&key(settings, &tokens.issuer, &tokens.resource)).await?;
     write(settings, tokens).await?;
     let last = LastIssuer { issuer: tokens.issuer.clone(), resource: tokens.resource.clone() };
     token_store::write(&*settings.store, &LastIssuer::key(settings, url), &last).await

@@ -86,7 +86,7 @@ impl Parts {
                 return stored_tokens::remove(settings, &tokens).await;
             }
         };
-        let mut renewed = Tokens {
+        let renewed = Tokens {
             replaced: tokens.replaced.or(Some(tokens.access_token)),
             expires_at: answer.expires_at(now),
             token_endpoint: moved.unwrap_or(tokens.token_endpoint),
@@ -96,6 +96,20 @@ impl Parts {
             renewed_at: Some(now),
             ..tokens
         };
+        Ok(Some(self.stored(renewed).await))
+    }
+
+    /// Stores renewed tokens, unless a login has stored others meanwhile, which are returned. Only
+    /// a store with locks keeps a login waiting.
+    async fn stored(&self, mut renewed: Tokens) -> Tokens {
+        let settings = &*self.settings;
+        let stored = stored_tokens::read(settings, &renewed.issuer, &renewed.resource).await;
+        if let Ok(Some(newer)) = stored
+            && !renewed.have_replaced(&newer)
+            && !newer.ends_soon(self.network.now())
+        {
+            return newer;
+        }
         match stored_tokens::write(settings, &renewed).await {
             Ok(()) => renewed.replaced = None,
             // The old refresh token may be void already, so without these, the user would have to
@@ -104,7 +118,7 @@ impl Parts {
                 tracing::warn!(target: "trunkline::auth::client", %error, "could not store the renewed tokens: they last until this program ends");
             }
         }
-        Ok(Some(renewed))
+        renewed
     }
 
     /// The token endpoint that the authorization server names now, if it is another one.

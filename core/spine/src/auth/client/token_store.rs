@@ -16,10 +16,10 @@ pub trait TokenStore: Send + Sync + 'static {
     fn set(&self, key: &str, value: &str) -> BoxedTask<Result<(), AuthError>>;
     /// Removes a key if it exists.
     fn remove(&self, key: &str) -> BoxedTask<Result<(), AuthError>>;
-    /// Waits until nobody else is refreshing this key, or registering the client that it names.
-    /// Dropping the lock releases it. A store that is private to one process needs no locks: within
-    /// a process, only one task at a time uses a refresh token; but without them, logins at the
-    /// same time may each register the client.
+    /// Waits until nobody else is refreshing this key, storing a login under it, or registering the
+    /// client that it names. Dropping the lock releases it. A store that is private to one process
+    /// needs no locks: within a process, only one task at a time uses a refresh token; but without
+    /// them, logins at the same time may each register the client.
     fn lock(&self, key: &str) -> BoxedTask<Result<StoreLock, AuthError>> {
         let _ = key;
         Box::pin(ready(Ok(StoreLock::default())))

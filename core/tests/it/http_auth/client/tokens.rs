@@ -8,6 +8,7 @@ use std::{
     collections::HashSet,
     future::{Ready, ready},
     net::IpAddr,
+    pin::pin,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -579,6 +580,46 @@ async fn tokens_of_a_login_during_a_failing_renewal_stay() {
     answer.unwrap();
     world.connect(&oauth(store.clone())).await.unwrap();
     assert_eq!(world.seen("/authorize").len(), 2);
+}
+
+#[tokio::test]
+async fn tokens_of_a_login_during_a_renewal_stay() {
+    let world = World::with(|habits| habits.rotates = true).await;
+    let (store, elsewhere) = (MemoryStore::new(), MemoryStore::new());
+    let client = world.settled(&oauth(store.clone())).await;
+    world.settled(&oauth(elsewhere.clone())).await;
+    {
+        let mut habits = world.habits();
+        habits.valid.retain(|(token, _)| token == "token-2");
+        habits.token_delay = Duration::from_millis(300);
+    }
+    let [key, ..] = keys(&world);
+    let of_login = elsewhere.get(&key).await.unwrap().unwrap();
+    // As in a process that takes no lock.
+    let logs_in = async {
+        while world.seen("/token").len() < 3 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        store.set(&key, &of_login).await.unwrap();
+    };
+    let (answer, ()) = tokio::join!(client.list_tools(), logs_in);
+    answer.unwrap();
+    assert_eq!(store.get(&key).await.unwrap(), Some(of_login));
+    assert_eq!(world.seen("/mcp").last().unwrap()["authorization"], "Bearer token-2");
+}
+
+#[tokio::test]
+async fn tokens_of_a_login_wait_for_a_renewal_that_would_overwrite_them() {
+    let (world, store) = (World::new().await, MemoryStore::new());
+    let [key, ..] = keys(&world);
+    let renewal = store.lock(&key).await.unwrap();
+    let auth = oauth(store.clone());
+    let mut login = pin!(world.settled(&auth));
+    assert!(tokio::time::timeout(Duration::from_millis(500), &mut login).await.is_err());
+    assert_eq!(store.get(&key).await.unwrap(), None);
+    drop(renewal);
+    login.await;
+    assert!(store.get(&key).await.unwrap().is_some());
 }
 
 #[tokio::test]
