@@ -38,7 +38,7 @@ use trunkline::{
     client::{
         Client, ClientError, ClientEvents, ClientOptions, Connector, Inbox, Link, LinkFailure, LinkMessage, ProcessExit,
     },
-    protocol::{RawJson, RequestId, Revision},
+    protocol::{RawJson, RequestId, Revision, model::AuthorizationDemand},
     runtime::{BoxedTask, Runtime},
     wire_log::WireLog,
 };
@@ -128,6 +128,8 @@ struct Fake {
     answers_at_once: AtomicBool,
     connections: AtomicUsize,
     seen: Arc<Mutex<Vec<(usize, Value)>>>,
+    /// The methods of the requests for which the user may be asked to log in.
+    attended: Arc<Mutex<Vec<String>>>,
     peers: Mutex<Vec<Peer>>,
     clock: Arc<Clock>,
 }
@@ -145,6 +147,7 @@ impl Fake {
             answers_at_once: AtomicBool::new(false),
             connections: AtomicUsize::new(0),
             seen: Arc::default(),
+            attended: Arc::default(),
             peers: Mutex::default(),
             clock: Arc::default(),
         })
@@ -194,7 +197,9 @@ impl Connector for Shared {
         let peer = Peer { number, inbox, asked: Arc::default() };
         self.0.peers.lock().unwrap().push(peer.clone());
         let (script, seen) = (Arc::clone(&self.0.script), Arc::clone(&self.0.seen));
-        let link = FakeLink { script, seen, peer, answers_at_once: self.0.answers_at_once.load(Ordering::Relaxed) };
+        let (attended, answers_at_once) =
+            (Arc::clone(&self.0.attended), self.0.answers_at_once.load(Ordering::Relaxed));
+        let link = FakeLink { script, seen, attended, peer, answers_at_once };
         Box::pin(std::future::ready(Ok(Arc::new(link) as Arc<dyn Link>)))
     }
 
@@ -230,6 +235,12 @@ impl Peer {
         );
     }
 
+    fn unauthorized(&self, request: &Value, http_status: Option<u16>) {
+        let id = RequestId::from_json(&request["id"].to_string()).unwrap();
+        let demand = Box::new(AuthorizationDemand { http_status, ..AuthorizationDemand::default() });
+        self.inbox.failed(&id, LinkFailure::Unauthorized { text: "no".to_owned(), demand });
+    }
+
     fn exit(&self) {
         self.inbox.closed(LinkFailure::Exited(ProcessExit::new("the server process exited with status 3")));
     }
@@ -247,12 +258,15 @@ impl Peer {
 struct FakeLink {
     script: Arc<Mutex<Script>>,
     seen: Arc<Mutex<Vec<(usize, Value)>>>,
+    attended: Arc<Mutex<Vec<String>>>,
     peer: Peer,
     answers_at_once: bool,
 }
 
 impl Link for FakeLink {
     fn send(&self, message: LinkMessage) {
+        let attended = message.request.iter().filter(|request| !request.unattended);
+        self.attended.lock().unwrap().extend(attended.map(|request| request.method.to_string()));
         let message: Value = serde_json::from_slice(&message.bytes).unwrap();
         check(&message, self.peer.asked.lock().unwrap().get(&message["id"].to_string()).cloned());
         self.seen.lock().unwrap().push((self.peer.number, message.clone()));

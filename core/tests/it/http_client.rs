@@ -1794,6 +1794,57 @@ async fn the_demand_of_a_server_is_known_to_its_group() {
     assert_eq!(error.authorization().unwrap().scopes, Some(vec!["a".to_owned()]));
 }
 
+/// For each refusal, whether the user could be asked to log in.
+#[derive(Default)]
+struct AskedUser(Mutex<Vec<bool>>);
+
+impl ClientAuth for AskedUser {
+    fn headers(&self, _: &OutgoingRequest) -> BoxedTask<Result<Vec<(String, String)>, AuthError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn refused(&self, _: &OutgoingRequest, refusal: CredentialsRefusal) -> BoxedTask<Result<bool, AuthError>> {
+        self.0.lock().unwrap().push(refusal.interactive);
+        Box::pin(async { Ok(false) })
+    }
+}
+
+/// A page in the browser would surprise a user who waits for nothing.
+#[tokio::test]
+async fn a_stream_that_is_reopened_does_not_ask_the_user_to_log_in() {
+    let listens = AtomicUsize::new(0);
+    let server = Scripted::new(move |request| match request.rpc() {
+        "server/discover" => {
+            let description = json!({"supportedVersions": ["2026-07-28"], "ttlMs": 0, "cacheScope": "private",
+                "capabilities": {"tools": {"listChanged": true}}, "resultType": "complete"});
+            (0, json_answer(200, &result(request, description)))
+        }
+        "subscriptions/listen" if listens.fetch_add(1, Ordering::SeqCst) == 1 => {
+            (0, http(401, "WWW-Authenticate: Bearer\r\n", ""))
+        }
+        "subscriptions/listen" => {
+            let meta = json!({"io.modelcontextprotocol/subscriptionId": request.body["id"]});
+            let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta});
+            let method = "notifications/subscriptions/acknowledged";
+            let acknowledged = json!({"jsonrpc": "2.0", "method": method, "params": params});
+            (0, events(&format!("data: {acknowledged}\n\n")))
+        }
+        _ => (0, http(401, "WWW-Authenticate: Bearer\r\n", "")),
+    })
+    .await;
+    let (heard, mut news) = mpsc::unbounded_channel();
+    let auth = Arc::new(AskedUser::default());
+    let options = choose(RevisionChoice::Modern).with_listen(true);
+    let options = options.with_auth(Some(Arc::clone(&auth) as Arc<dyn ClientAuth>));
+    let client = Client::connect_with(server.url.as_str(), options, Heard(heard)).await.unwrap();
+    let changed = timeout(TEST_TIMEOUT, news.recv()).await.expect("the stream was not reopened");
+    assert_eq!(changed.as_deref(), Some("notifications/tools/list_changed"));
+    assert_eq!(*auth.0.lock().unwrap(), [false]);
+    client.list_tools().await.unwrap_err();
+    assert_eq!(*auth.0.lock().unwrap(), [false, true]);
+    client.close().await;
+}
+
 /// The headers of a function are on every request, those of the credentials before them; headers of
 /// the protocol and malformed ones fail the request.
 #[tokio::test]

@@ -165,6 +165,8 @@ trunkline_proto::options! {
         cause: Option<Arc<dyn Cause>> = None,
         /// Internal: the trace context that its messages carry.
         trace: Option<Arc<SentTrace>> = None,
+        /// Internal: no caller waits for it, so the user is not asked to log in for it.
+        unattended: bool = false,
         ;
         /// The answers to the requests of the previous round, if the caller drives the rounds.
         input_responses: InputResponses,

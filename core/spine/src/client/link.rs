@@ -203,6 +203,9 @@ pub struct RequestHead {
     /// The trace context, which is also sent in headers.
     #[doc(hidden)]
     pub trace: Option<Arc<SentTrace>>,
+    /// True if the user is not asked to log in for it.
+    #[doc(hidden)]
+    pub unattended: bool,
 }
 
 /// Receives what arrives from the server. Never blocks for long.

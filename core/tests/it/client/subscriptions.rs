@@ -322,6 +322,89 @@ async fn sub_07_a_lost_stream_is_opened_again_and_says_what_it_may_have_missed()
     changes.close();
 }
 
+/// A server that takes every subscription, except while there are no credentials for it.
+fn guarded(locked: &Arc<AtomicBool>) -> Arc<Fake> {
+    let is_locked = Arc::clone(locked);
+    fake(declared(), move |peer, message| match message["method"].as_str() {
+        Some(LISTEN | "resources/subscribe") if is_locked.load(Ordering::Relaxed) => peer.unauthorized(message, None),
+        Some(LISTEN) => acknowledge(peer, message, &message["params"]["notifications"]),
+        Some("resources/subscribe") => peer.result(message, json!({})),
+        _ => {}
+    })
+}
+
+#[tokio::test]
+async fn subscriptions_return_with_the_credentials_and_ask_nobody_for_them() {
+    for choice in [RevisionChoice::Legacy, RevisionChoice::Modern] {
+        let locked = Arc::new(AtomicBool::new(false));
+        let fake = guarded(&locked);
+        let client = fake.connect(choose(choice).with_max_timeout(ms(20_000))).await;
+        let mut changes = client.subscribe("a:1").await.unwrap();
+        let lose = || match listens(&fake).last() {
+            Some(listen) => {
+                let id = RequestId::from_json(&listen["id"].to_string()).unwrap();
+                fake.peer().inbox.failed(&id, LinkFailure::Broken("the stream broke".into()));
+            }
+            None => drop(fake.peer().inbox.session_renewed()),
+        };
+        let attended = || {
+            let attended = fake.attended.lock().unwrap();
+            attended.iter().filter(|method| matches!(&***method, LISTEN | "resources/subscribe")).count()
+        };
+        let attempts = || asked(&fake).len() + listens(&fake).len();
+        locked.store(true, Ordering::Relaxed);
+        lose();
+        for _ in 0..5 {
+            fake.clock.advance(ms(1_000)).await;
+        }
+        let before = attempts();
+        assert!(before > 2, "{choice:?}: {before}");
+        locked.store(false, Ordering::Relaxed);
+        fake.clock.advance(ms(10_000)).await;
+        assert_eq!(next(&mut changes).await, ChangeKind::Missed.into(), "{choice:?}");
+        assert_eq!(attempts(), before + 1, "{choice:?}");
+        // Not for ever: its owner learns why there are no changes.
+        locked.store(true, Ordering::Relaxed);
+        lose();
+        for _ in 0..60 {
+            fake.clock.advance(ms(1_000)).await;
+        }
+        let end = async {
+            loop {
+                match changes.next().await.unwrap() {
+                    Ok(change) => assert_eq!(change, ChangeKind::Missed.into()),
+                    Err(error) => return error.kind(),
+                }
+            }
+        };
+        let end = tokio::time::timeout(Duration::from_secs(20), end).await.expect("the subscription goes on");
+        assert_eq!((end, attended()), (ErrorKind::AuthorizationRequired, 1), "{choice:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_lists_of_a_proxy_are_followed_again_however_long_the_credentials_were_missing() {
+    let locked = Arc::new(AtomicBool::new(false));
+    let fake = guarded(&locked);
+    let behind = fake.connect(choose(RevisionChoice::Modern).with_max_timeout(ms(10_000))).await;
+    let server = Server::builder("gateway", "1.0.0").proxy(&behind).build();
+    let front = Client::connect_with(&server, choose(RevisionChoice::Modern), ()).await.unwrap();
+    let mut lists = front.subscribe(SubscriptionFilter::default().with_tools(true)).await.unwrap();
+    while listens(&fake).is_empty() {
+        settle().await;
+    }
+    settle().await;
+    locked.store(true, Ordering::Relaxed);
+    let id = RequestId::from_json(&listens(&fake)[0]["id"].to_string()).unwrap();
+    fake.peer().inbox.failed(&id, LinkFailure::Broken("the stream broke".into()));
+    for _ in 0..30 {
+        fake.clock.advance(ms(1_000)).await;
+    }
+    locked.store(false, Ordering::Relaxed);
+    fake.clock.advance(ms(30_000)).await;
+    assert_eq!(next(&mut lists).await, ChangeKind::Tools.into());
+}
+
 #[tokio::test]
 async fn a_proxy_whose_first_streams_fail_opens_them_later() {
     let away = Arc::new(AtomicBool::new(true));

@@ -595,6 +595,40 @@ async fn polls_that_fail_are_repeated_later_and_later_but_not_for_ever() {
 }
 
 #[tokio::test]
+async fn polls_wait_for_credentials_before_the_user_is_asked_to_log_in() {
+    // The answers to the polls: there are no credentials, or they are refused (401).
+    for (polls, outcome) in [
+        (vec![None, None, Some(401), None], Err(ErrorKind::AuthorizationRequired)),
+        (vec![None, None, Some(401)], Ok(())),
+        (vec![Some(401), Some(401)], Err(ErrorKind::AuthorizationRequired)),
+    ] {
+        let mut left = polls.clone().into_iter();
+        let fake = scripted(move |peer, message| match message["method"].as_str() {
+            Some("tools/call") => peer.result(message, json!({"task": core_state("working", 100)})),
+            Some("tasks/get") => match left.next() {
+                Some(http_status) => peer.unauthorized(message, http_status),
+                None => peer.result(message, core_state("completed", 100)),
+            },
+            Some("tasks/result") => peer.result(message, json!({"content": []})),
+            _ => {}
+        });
+        let client = fake.connect(pinned(Revision::V2025_11_25)).await;
+        let task = starting(&client, "job").await.unwrap().unwrap();
+        for _ in 0..100 {
+            fake.clock.advance(ms(100)).await;
+        }
+        let result = soon(task.result()).await.map(drop).map_err(|error| error.kind());
+        assert_eq!(
+            (result, count(&fake, "tasks/get")),
+            (outcome, polls.len() + usize::from(outcome.is_ok())),
+            "{polls:?}"
+        );
+        let attended = fake.attended.lock().unwrap().iter().filter(|method| *method == "tasks/get").count();
+        assert_eq!(attended, 1, "{polls:?}");
+    }
+}
+
+#[tokio::test]
 async fn tsk_20_a_result_that_cannot_be_fetched_is_not_fetched_for_ever() {
     let fake = scripted(|peer, message| match message["method"].as_str() {
         Some("tools/call") => peer.result(message, json!({"task": core_state("working", 100)})),

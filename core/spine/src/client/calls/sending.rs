@@ -109,7 +109,7 @@ impl Client {
             _ => Vec::new(),
         };
         let (id, method) = (RequestId::from(0_i64), spoken(method, Some(revision)).into());
-        Ok(Some(RequestHead { id, method, name, revision: Some(revision), parameters, trace: None }))
+        Ok(Some(RequestHead { id, method, name, revision: Some(revision), parameters, trace: None, unattended: false }))
     }
 
     /// Sends the first request of a call.
@@ -203,7 +203,8 @@ impl Client {
             return Err(error);
         }
         inner.log(Direction::Sent, revision, method, &sent.message);
-        let head = RequestHead { id: sent.id, method: method.into(), name, revision, parameters, trace: sent.trace };
+        let (method, trace, unattended) = (method.into(), sent.trace, options.unattended);
+        let head = RequestHead { id: sent.id, method, name, revision, parameters, trace, unattended };
         let caller = inner.local_caller(options.cause.as_ref());
         inner.deliver(LinkMessage { bytes: sent.message, request: Some(head), alone: sent.alone, caller });
         inner.arm_timer(deadline);

@@ -303,6 +303,7 @@ impl ClientInner {
             revision,
             parameters: Vec::new(),
             trace: sent.trace,
+            unattended: false,
         };
         LinkMessage { bytes: sent.message, request: Some(head), alone: sent.alone, caller: None }
     }

@@ -41,7 +41,11 @@ impl ClientInner {
         entry: &Arc<SubscriptionEntry>,
         within: Duration,
     ) -> Result<SubscriptionFilter, ClientError> {
-        let options = RequestOptions::default().with_timeout(Duration::MAX).with_max_timeout(Duration::MAX);
+        let is_reopened = entry.listening.lock().attempts > 0;
+        let options = RequestOptions::default()
+            .with_timeout(Duration::MAX)
+            .with_max_timeout(Duration::MAX)
+            .with_unattended(is_reopened);
         let params = RawJson::object(&json!({"notifications": listen_filter(&entry.filter)}));
         let stream = Arc::new(ListenStream {
             client: Arc::downgrade(self),
@@ -106,7 +110,7 @@ impl ClientInner {
                         return entry.missed();
                     }
                     Err(ClientError::Cancelled) => return,
-                    Err(error) if may_pass(&error) && (entry.lasts || runtime.now() < give_up) => {
+                    Err(error) if may_return(&error) && (entry.lasts || runtime.now() < give_up) => {
                         tracing::debug!(target: "trunkline::client::subscription", %error, "could not reopen a lost subscription yet");
                     }
                     Err(error) => return entry.end(Some(error)),
@@ -161,7 +165,7 @@ impl ReplyTo for ListenStream {
             });
             return self.acknowledged.keep(Err(error));
         };
-        let is_lost = outcome.as_ref().err().map_or(self.entry.lasts, may_pass);
+        let is_lost = outcome.as_ref().err().map_or(self.entry.lasts, may_return);
         match outcome.err() {
             Some(ClientError::Closed | ClientError::Cancelled) => {}
             error if is_lost && client.check_open().is_ok() => {
@@ -193,6 +197,12 @@ impl ReplyTo for ListenStream {
 /// succeed.
 pub(super) fn may_pass(error: &ClientError) -> bool {
     matches!(error.kind(), ErrorKind::Transport | ErrorKind::Timeout | ErrorKind::Busy)
+}
+
+/// The same for a subscription that was open. Nobody is asked to log in for it, so credentials may
+/// be missing until the authorization server is back, or until the user logs in for a call.
+pub(super) fn may_return(error: &ClientError) -> bool {
+    may_pass(error) || error.kind() == ErrorKind::AuthorizationRequired
 }
 
 /// The filter in the form of the method. Tasks belong to the extension (TKX-42).

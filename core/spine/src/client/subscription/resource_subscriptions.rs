@@ -1,7 +1,7 @@
 //! `resources/subscribe` and `resources/unsubscribe` (the legacy era): one of each per URI, however
 //! many subscriptions name it.
 
-use super::listening::{BACKOFF, may_pass};
+use super::listening::{BACKOFF, may_return};
 use crate::{
     client::{Client, ClientError, RequestOptions, inner::ClientInner, state::open_subscriptions::SubscriptionEntry},
     engine::later,
@@ -81,6 +81,7 @@ impl ClientInner {
             }
         };
         in_use.busy = true;
+        let options = RequestOptions::default().with_unattended(in_use.waiting.is_empty());
         drop(uses);
         let (inner, named) = (Arc::downgrade(self), uri.to_owned());
         let reply = Arc::new(move |outcome: Result<RawJson, ClientError>| {
@@ -89,7 +90,7 @@ impl ClientInner {
             }
         });
         let (client, params) = (Client { inner: Arc::clone(self) }, RawJson::object(&json!({"uri": uri})));
-        if let Err(error) = client.start(method, Some(&params), &RequestOptions::default(), reply) {
+        if let Err(error) = client.start(method, Some(&params), &options, reply) {
             self.reconciled(uri, method, Some(error));
         }
     }
@@ -126,8 +127,8 @@ impl ClientInner {
         let waiting = std::mem::take(&mut in_use.waiting);
         // Holders that do not wait had the subscription before. The next connection or attempt
         // brings it back.
-        let may_return = is_lost || (may_pass(&error) && failing < self.options.max_timeout);
-        let lasts = may_return && in_use.holders > waiting.len();
+        let returns = is_lost || (may_return(&error) && failing < self.options.max_timeout);
+        let lasts = returns && in_use.holders > waiting.len();
         if lasts && !is_lost {
             in_use.busy = true;
             self.reconcile_later(uri, failing);

@@ -20,6 +20,7 @@ use crate::{
     },
     race::{unless, within},
     runtime::BoxedTask,
+    wire_log::Transport,
 };
 use serde::Serialize;
 use serde_json::json;
@@ -55,6 +56,9 @@ pub(super) struct Following {
     learned: Instant,
     /// Since when polls have been failing, and how many.
     failing: Option<(Instant, u32)>,
+    /// True if the user may be asked to log in for the next request. At first nobody is, so that
+    /// credentials which are missing for a while do not end the task.
+    attended: bool,
     /// The pending `tasks/result` (2025-11-25), during which servers send their requests for input.
     fetching: Option<BoxedTask<Result<RawJson, ClientError>>>,
     answering: Answering,
@@ -94,6 +98,7 @@ impl Following {
             since: now,
             learned: now,
             failing: None,
+            attended: false,
             fetching: None,
             answering: Answering::default(),
         };
@@ -160,10 +165,11 @@ impl Following {
 
     /// Polls the state, and sends input that is ready.
     async fn poll(&mut self) -> Result<(), ClientError> {
-        let options = RequestOptions::default();
+        let options = self.options();
         let task = self.client.task_state(&self.id, &options).await;
         self.learned = self.client.inner.runtime.now();
         let task = task?;
+        self.attended = false;
         // A final state does not end the attempts to fetch its result.
         self.failing = self.failing.filter(|_| task.status.is_final());
         // TKX-33: the task may no longer need the input when the user has decided.
@@ -181,8 +187,8 @@ impl Following {
     fn begin_input(&mut self, task: &Task) -> Result<(), ClientError> {
         match self.form {
             TaskForm::Core if self.fetching.is_none() && self.failing.is_none() => {
-                let (client, id) = (self.client.clone(), self.id.clone());
-                self.fetching = Some(Box::pin(async move { fetch(&client, &id, Duration::MAX).await }));
+                let (client, id, options) = (self.client.clone(), self.id.clone(), self.options());
+                self.fetching = Some(Box::pin(async move { fetch(&client, &id, Duration::MAX, options).await }));
             }
             TaskForm::Extension if !matches!(self.input, TaskInput::Manual) => {
                 let required =
@@ -206,7 +212,7 @@ impl Following {
                 {
                     return Ok(result);
                 }
-                fetch(&self.client, &self.id, timeout).await
+                fetch(&self.client, &self.id, timeout, self.options()).await
             }
             (TaskStatus::Failed, TaskForm::Extension) => {
                 Err(task.error.map_or_else(|| nonsense("failed without an error"), ClientError::Protocol))
@@ -258,12 +264,28 @@ impl Following {
         named.unwrap_or(DEFAULT_POLL_INTERVAL).clamp(MIN_POLL_INTERVAL, MAX_POLL_INTERVAL)
     }
 
+    fn options(&self) -> RequestOptions {
+        RequestOptions::default().with_unattended(!self.attended)
+    }
+
     /// Returns whether a failure may be temporary. Polls may fail for at most the maximum time of a
     /// request.
     fn may_try_again(&mut self, error: &ClientError) -> bool {
-        let passing = matches!(error.kind(), ErrorKind::Transport | ErrorKind::Timeout | ErrorKind::Busy)
-            && !matches!(error, ClientError::InvalidResponse(_))
-            && self.client.inner.check_open().is_ok();
+        let passing = match error.kind() {
+            ErrorKind::Transport | ErrorKind::Timeout | ErrorKind::Busy => {
+                !matches!(error, ClientError::InvalidResponse(_))
+            }
+            // There are no credentials just now, or the server refuses them. A group has already
+            // asked the user.
+            ErrorKind::AuthorizationRequired
+                if !self.attended && self.client.inner.connector.transport() != Transport::Memory =>
+            {
+                self.attended = error.authorization().is_some_and(|demand| demand.http_status.is_some());
+                true
+            }
+            _ => false,
+        };
+        let passing = passing && self.client.inner.check_open().is_ok();
         let now = self.client.inner.runtime.now();
         let (since, times) = self.failing.unwrap_or((now, 0));
         self.failing = Some((since, times.saturating_add(1)));
@@ -326,8 +348,8 @@ fn update_params(id: &str, responses: &BTreeMap<String, RawJson>) -> RawJson {
 }
 
 /// `tasks/result` (TSK-20).
-async fn fetch(client: &Client, id: &str, within: Duration) -> Result<RawJson, ClientError> {
-    let options = RequestOptions::default().with_timeout(within).with_max_timeout(within);
+async fn fetch(client: &Client, id: &str, within: Duration, options: RequestOptions) -> Result<RawJson, ClientError> {
+    let options = options.with_timeout(within).with_max_timeout(within);
     client.request(method::TASKS_RESULT, Some(&task_params(id)), &options).await
 }
 

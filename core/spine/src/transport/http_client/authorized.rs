@@ -40,12 +40,15 @@ pub(super) struct EndpointRequest<'a> {
     pub(super) body: Bytes,
     /// The JSON-RPC request whose response a caller is waiting for.
     pub(super) id: Option<&'a RequestId>,
+    /// True if the user is not asked to log in for it.
+    pub(super) unattended: bool,
 }
 
 impl<'a> EndpointRequest<'a> {
     pub(super) fn post(headers: HeaderMap, message: &'a LinkMessage) -> Self {
-        let id = message.request.as_ref().map(|request| &request.id);
-        Self { method: Method::POST, headers, body: message.bytes.clone(), id, target: None }
+        let request = message.request.as_ref();
+        let (id, unattended) = (request.map(|request| &request.id), request.is_some_and(|request| request.unattended));
+        Self { method: Method::POST, headers, body: message.bytes.clone(), id, unattended, target: None }
     }
 }
 
@@ -82,7 +85,7 @@ impl LinkContext {
                 challenges: challenges.filter_map(|value| value.to_str().ok().map(str::to_owned)).collect(),
                 headers: credentials,
                 round,
-                interactive: outgoing.id.is_some(),
+                interactive: outgoing.id.is_some() && !outgoing.unattended,
                 peer: response.remote_addr().filter(|_| self.route.target.proxy.is_none()).map(|address| address.ip()),
             };
             if !self.paused(&outgoing, async { auth.refused(&request, refusal).await }).await? {

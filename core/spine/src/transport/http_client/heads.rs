@@ -103,6 +103,7 @@ mod tests {
     fn headers_of(revision: Option<Revision>, session: Option<&'static str>, name: &str) -> HeaderMap {
         let request = RequestHead {
             trace: None,
+            unattended: false,
             id: RequestId::from(1),
             method: "tools/call".into(),
             name: Some(name.into()),
