@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 use trunkline_core::{
-    extension::composition::rewriting::{self, ObjectMembers},
+    extension::composition::{
+        names,
+        rewriting::{self, ObjectMembers},
+    },
     protocol::{RawJson, RpcError, wildcard},
 };
 
@@ -10,7 +13,7 @@ use trunkline_core::{
 #[derive(Clone)]
 pub(super) struct ToolFilter {
     patterns: Arc<Patterns>,
-    /// The prefix of the names in the patterns, which those of the server lack.
+    /// The prefix of the server in its group, which the patterns include; empty without a group.
     prefix: Arc<str>,
 }
 
@@ -27,14 +30,16 @@ impl ToolFilter {
     }
 
     /// The filter for one server of a group.
-    pub(super) fn of_member(&self, name: &str) -> Self {
-        Self { patterns: Arc::clone(&self.patterns), prefix: format!("{name}__").into() }
+    pub(super) fn of_member(&self, prefix: &str) -> Self {
+        Self { patterns: Arc::clone(&self.patterns), prefix: prefix.into() }
     }
 
-    /// Returns whether a tool is offered.
+    /// Returns whether a tool is offered. A pattern may match its name in the group, which may be
+    /// shortened, or its full name behind the prefix.
     pub(super) fn offers(&self, tool: &str) -> bool {
-        let name = format!("{}{tool}", self.prefix);
-        let is_any = |patterns: &[String]| patterns.iter().any(|pattern| wildcard::matches(pattern, &name));
+        let names = [names::public(&self.prefix, tool), names::nested(&self.prefix, tool)];
+        let is_match = |pattern: &String| names.iter().any(|name| wildcard::matches(pattern, name));
+        let is_any = |patterns: &[String]| patterns.iter().any(is_match);
         let Patterns { allow, deny } = &*self.patterns;
         (allow.is_empty() || is_any(allow)) && !is_any(deny)
     }

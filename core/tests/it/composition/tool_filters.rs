@@ -73,3 +73,38 @@ async fn the_patterns_of_a_group_name_its_servers() {
     offers(&server, "one__", &["one__get_issue", "one__get_secret", "two__get_issue"]).await;
     offers(&server, "two__", &["one__get_issue", "one__get_secret", "two__get_issue"]).await;
 }
+
+/// A list shows only the shortened name, so that is what a program copies into a pattern.
+#[tokio::test]
+async fn the_patterns_of_a_group_match_shortened_and_full_names() {
+    const SHORT: &str = "weather__get-forecast_7a67d702";
+    let behind = Server::builder("weather", "1.0.0")
+        .tool("get.forecast", "Get.", async || "got")
+        .tool("get_alert", "Get.", async || "got")
+        .build();
+    let group = soon(ClientGroup::connect([("weather", Target::from(&behind))])).await.unwrap();
+    for (allow, deny, expected) in [
+        (&[][..], &[][..], &[SHORT, "weather__get_alert"][..]),
+        (&[], &[SHORT], &["weather__get_alert"]),
+        (&[], &["weather__get.forecast"], &["weather__get_alert"]),
+        (&[], &["*_7a67d702"], &["weather__get_alert"]),
+        (&["weather__get-*"], &[], &[SHORT]),
+        (&["weather__get.*"], &[], &[SHORT]),
+        (&["weather__get.*"], &["weather__get-*"], &[]),
+    ] {
+        let proxy = ProxyDefinition::from_group(&group).options(options(allow, deny));
+        let server = Server::builder("gateway", "1.0.0").proxy(proxy).build();
+        for revision in [LEGACY, MODERN] {
+            let client = connect(&server, revision).await;
+            let tools = soon(client.list_tools()).await.unwrap();
+            let mut names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
+            names.sort_unstable();
+            assert_eq!(names, expected, "{revision} {allow:?} {deny:?}");
+            for tool in [SHORT, "weather__get.forecast", "weather__get_alert"] {
+                let is_offered = expected.contains(&tool) || expected.contains(&SHORT) && tool.contains('.');
+                let called = soon(client.call_tool(tool, json!({}))).await;
+                assert_eq!(called.is_ok(), is_offered, "{revision} {allow:?} {deny:?}: {tool}: {called:?}");
+            }
+        }
+    }
+}
