@@ -155,16 +155,15 @@ impl GroupLink {
                 Ok(RawJson::empty_object())
             }
             (_, Some(Target::Task)) => {
-                let id = rewriting::text(&params, "taskId").unwrap_or_default();
-                let owner = self.members.owner_of_task(&id)?;
-                let options = request_options(None);
-                self.tasks.ask(&method, &params, owner, &options).await
+                let owner = self.members.owner_of_task(&rewriting::text(&params, "taskId").unwrap_or_default())?;
+                let _in_flight = owner.0.pauses.enter(id);
+                self.tasks.ask(&method, &params, (&owner.0, &owner.1), &request_options(None)).await
             }
             (_, Some(target @ (Target::Tool | Target::Prompt))) => {
                 let is_tool = target == Target::Tool;
                 let list = if is_tool { method::TOOLS_LIST } else { method::PROMPTS_LIST };
                 let name = rewriting::text(&params, "name").unwrap_or_default();
-                let (member, own) = self.members.owner_of_name(&name, list).await?;
+                let (member, own) = self.members.owner_of_name(&id, &name, list).await?;
                 rewriting::set(&mut params, "name", &own);
                 if is_tool && params.contains_key("task") {
                     let _in_flight = member.pauses.enter(id);
@@ -175,6 +174,7 @@ impl GroupLink {
             }
             (method::RESOURCES_SUBSCRIBE, _) => {
                 let (member, own) = self.of_uri(&params)?;
+                let _in_flight = member.pauses.enter(id);
                 member.subscribe(&own).await?;
                 Ok(RawJson::empty_object())
             }
@@ -189,7 +189,7 @@ impl GroupLink {
                 Ok(RawJson::empty_object())
             }
             (_, Some(Target::Completion)) => {
-                let member = self.of_reference(&mut params).await?;
+                let member = self.of_reference(&id, &mut params).await?;
                 forward(&member, id, &method, &params, progress).await
             }
             (_, None) if of_legacy.is_some_and(|row| row.list_member.is_some()) => self.members.list(&method).await,
@@ -205,7 +205,11 @@ impl GroupLink {
     }
 
     /// The server for a completion. Rewrites its parameters to the server's own name.
-    async fn of_reference(&self, params: &mut rewriting::ObjectMembers) -> Result<Arc<GroupMember>, ClientError> {
+    async fn of_reference(
+        &self,
+        id: &RequestId,
+        params: &mut rewriting::ObjectMembers,
+    ) -> Result<Arc<GroupMember>, ClientError> {
         let reference =
             params.get("ref").and_then(|raw| serde_json::from_str::<rewriting::ObjectMembers>(raw.get()).ok());
         let mut reference =
@@ -216,7 +220,7 @@ impl GroupLink {
             member
         } else {
             let name = rewriting::text(&reference, "name").unwrap_or_default();
-            let (member, own) = self.members.owner_of_name(&name, method::PROMPTS_LIST).await?;
+            let (member, own) = self.members.owner_of_name(id, &name, method::PROMPTS_LIST).await?;
             rewriting::set(&mut reference, "name", &own);
             member
         };

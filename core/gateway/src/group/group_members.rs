@@ -2,7 +2,7 @@
 
 use super::{
     group_changes::GroupChanges,
-    group_settings::GroupSettings,
+    group_settings::{GroupSettings, PART_TIMEOUT},
     member::{GroupMember, MemberServer},
 };
 use indexmap::IndexMap;
@@ -21,11 +21,12 @@ use trunkline_core::{
             rewriting::{self, ObjectMembers},
         },
         on_drop::OnDrop,
+        race::until,
         sync::Mutex,
         whole_lists::{MAX_BYTES, MAX_ITEMS},
     },
     protocol::{
-        RawJson, RpcError,
+        RawJson, RequestId, RpcError,
         envelope::count_values,
         extension,
         method::{self, Method},
@@ -33,6 +34,7 @@ use trunkline_core::{
     },
     runtime::{BoxedTask, Runtime},
 };
+use trunkline_proto::engine::later;
 
 /// Connections opened, or lists fetched, at a time.
 const MAX_CONCURRENCY: usize = 16;
@@ -130,12 +132,11 @@ impl GroupMembers {
         let members = self.all();
         let pages: Arc<Mutex<Vec<_>>> = Arc::new(Mutex::new(vec![Vec::new(); members.len()]));
         let numbered: Vec<_> = members.iter().cloned().enumerate().collect();
-        let (collected, of) = (Arc::clone(&pages), method.to_owned());
-        let options = self.settings.part_options();
+        let (group, collected, of) = (Arc::clone(self), Arc::clone(&pages), method.to_owned());
         self.each(numbered, MAX_CONCURRENCY, move |(number, member)| {
-            let (collected, method, options) = (Arc::clone(&collected), of.clone(), options.clone());
+            let (group, collected, method) = (Arc::clone(&group), Arc::clone(&collected), of.clone());
             Box::pin(async move {
-                match list_of(&member, &method, &options).await {
+                match group.part_of(&member, &method).await {
                     Ok(items) => collected.lock()[number] = items,
                     Err(error) => tracing::warn!(
                         target: "trunkline::client::group",
@@ -149,6 +150,28 @@ impl GroupMembers {
         self.leave_out_longest(&members, method, &mut pages);
         let items: Vec<_> = pages.into_iter().flatten().collect();
         RawJson::from_value(&IndexMap::from([(list, items)])).map_err(ClientError::unreadable)
+    }
+
+    /// The list of one server, if it arrives in time. While the user logs in, no timeout of the
+    /// request runs: the list arrives late, and those of the group change.
+    async fn part_of(&self, member: &Arc<GroupMember>, method: &str) -> Result<Vec<ObjectMembers>, ClientError> {
+        let (runtime, options) = (&self.changes.runtime, self.settings.part_options());
+        let limit = options.timeout.unwrap_or(PART_TIMEOUT);
+        let deadline = later(runtime.now(), limit);
+        let listed = Arc::new(Promise::default());
+        let (listing, member, method) = (Arc::clone(&listed), Arc::clone(member), method.to_owned());
+        let changes = Arc::clone(&self.changes);
+        // In a separate task, so that the login continues.
+        runtime.spawn(Box::pin(async move {
+            let list = list_of(&member, &method, &options).await;
+            let is_late = changes.runtime.now() >= deadline;
+            if is_late && list.is_ok() {
+                changes.lists_changed();
+            }
+            listing.keep(list);
+        }));
+        let late = || Err(ClientError::Timeout(format!("the list did not arrive within {limit:?}")));
+        until(&**runtime, deadline, listed.kept()).await.unwrap_or_else(late)
     }
 
     /// Empties the longest lists of servers if all together exceed the limits of one, so that a
@@ -169,10 +192,11 @@ impl GroupMembers {
         }
     }
 
-    /// The server of a tool or prompt, and the server's own name for it. `list` is the method that
-    /// lists them.
+    /// The server of a tool or prompt that a request is about, and the server's own name for it.
+    /// `list` is the method that lists them.
     pub(super) async fn owner_of_name(
         self: &Arc<Self>,
+        id: &RequestId,
         public: &str,
         list: &str,
     ) -> Result<(Arc<GroupMember>, String), ClientError> {
@@ -183,6 +207,7 @@ impl GroupMembers {
         }
         if member.own_name(list, rest).is_none() {
             // Shortened in an earlier run of the program. The list has the full name.
+            let _in_flight = member.pauses.enter(id.clone());
             member.client().await?;
             list_of(&member, list, &self.settings.part_options()).await?;
         }

@@ -50,7 +50,7 @@ impl GroupTasks {
         &self,
         method: &str,
         params: &ObjectMembers,
-        (member, own): (Arc<GroupMember>, String),
+        (member, own): (&Arc<GroupMember>, &str),
         options: &RequestOptions,
     ) -> Result<RawJson, ClientError> {
         let client = member.client().await?;
@@ -59,12 +59,12 @@ impl GroupTasks {
             let known = self.0.lock().get(&public).cloned();
             let task = match known {
                 Some(task) => task,
-                None => self.follow(public, client.resume_task(&own).await?),
+                None => self.follow(public, client.resume_task(own).await?),
             };
             let result = task.outcome_within(Duration::MAX).await?;
             return Ok(rewriting::result(method::TOOLS_CALL, &member.prefix, result));
         }
-        let named = RawJson::from_value(&IndexMap::from([("taskId", &own)])).map_err(ClientError::unreadable)?;
+        let named = RawJson::from_value(&IndexMap::from([("taskId", own)])).map_err(ClientError::unreadable)?;
         let mut state = client.request(method, Some(&named), options).await?;
         // In the extension, a cancellation is only acknowledged (TKX-17).
         if prefixed(&member.prefix, &state).is_err() {

@@ -2,7 +2,9 @@
 //! waiters.
 
 use super::{
-    group_changes::GroupChanges, group_settings::GroupSettings, member_pauses::MemberPauses,
+    group_changes::GroupChanges,
+    group_settings::GroupSettings,
+    member_pauses::{MemberPauses, PendingQuestions},
     member_subscriptions::MemberSubscriptions,
 };
 use serde_json::json;
@@ -14,9 +16,7 @@ use std::{
 };
 use trunkline_core::{
     client::{Client, ClientError, ClientEvents, ClientId, Connector, GroupTarget, RequestOptions},
-    extension::{
-        Observation, Promise, change, composition::names, on_drop::BoxedOnDrop, race::unless, sync::Mutex, wait,
-    },
+    extension::{Observation, Promise, change, composition::names, race::unless, sync::Mutex, wait},
     protocol::{Era, RawJson, method, model::LoggingLevel},
 };
 
@@ -267,7 +267,7 @@ impl PendingConnect {
         let member = Arc::clone(&self.member);
         let (mut options, version) = member.settings.current();
         options.handlers = options.handlers.of_member();
-        let events = Arc::new(MemberEvents { member: Arc::downgrade(&member), asking: Mutex::default() });
+        let events = Arc::new(MemberEvents { member: Arc::downgrade(&member), asking: PendingQuestions::default() });
         let opened = match &member.server {
             Ok(target) => {
                 let opening = async {
@@ -319,8 +319,7 @@ impl Drop for PendingConnect {
 /// Passes notifications of one connection to the group.
 struct MemberEvents {
     member: Weak<GroupMember>,
-    /// The pauses for pending questions to the user. An abandoned connection no longer waits.
-    asking: Mutex<Vec<BoxedOnDrop>>,
+    asking: PendingQuestions,
 }
 
 impl ClientEvents for MemberEvents {
@@ -339,18 +338,11 @@ impl ClientEvents for MemberEvents {
 
     fn awaiting_user(&self, begins: bool) {
         if !begins {
-            let ended = self.asking.lock().pop();
-            return drop(ended);
+            return self.asking.end();
         }
-        let Some(member) = self.member.upgrade() else { return };
-        member.pauses.begin(member.changes.inbox().as_ref());
-        let member = Weak::clone(&self.member);
-        let end = move || {
-            if let Some(member) = member.upgrade() {
-                member.pauses.end(member.changes.inbox().as_ref());
-            }
-        };
-        self.asking.lock().push(BoxedOnDrop::new(Box::new(end)));
+        if let Some(member) = self.member.upgrade() {
+            self.asking.begin(&member.pauses, member.changes.inbox());
+        }
     }
 
     fn server_name(&self) -> Option<String> {

@@ -379,6 +379,31 @@ async fn eli_22_one_handler_answers_all_servers_and_knows_which_one_asks() {
     }
 }
 
+/// Two forms of one server are open at once, each for longer than a call may take.
+#[tokio::test(start_paused = true)]
+async fn eli_22_a_call_waits_for_its_form_whatever_other_calls_wait_for() {
+    let server = curious();
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let asked = AtomicUsize::new(0);
+        let handlers = ClientHandlers::default().on_elicit(move |_: ElicitRequest| {
+            let (word, pause) = [("first", 900), ("second", 2500)][asked.fetch_add(1, Ordering::Relaxed)];
+            async move {
+                tokio::time::sleep(Duration::from_millis(pause)).await;
+                Ok::<_, HandlerError>(ElicitResult::accept(json!({"word": word}).as_object().unwrap().clone()))
+            }
+        });
+        let limit = Duration::from_millis(800);
+        let options = pinned(revision).with_timeout(limit).with_max_timeout(limit).with_handlers(handlers);
+        let group = ClientGroup::connect_with([("home", &server)], options, ()).await.unwrap();
+        let second = async {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            text(&group, "home__ask").await
+        };
+        let answers = tokio::join!(text(&group, "home__ask"), second);
+        assert_eq!(answers, ("\"first\"".to_owned(), "\"second\"".to_owned()), "{revision:?}");
+    }
+}
+
 #[tokio::test]
 async fn root_03_roots_and_handlers_change_for_all_servers() {
     let servers = [curious(), curious()];

@@ -1,6 +1,6 @@
 //! Tokens that are stored, renewed and refused.
 
-use super::world::{CALLBACK, World, oauth};
+use super::world::{CALLBACK, World, agree, oauth};
 use axum::body::Bytes;
 use http::{Request, Response};
 use serde_json::json;
@@ -15,15 +15,17 @@ use std::{
     },
     time::Duration,
 };
+use tokio::sync::Semaphore;
 use trunkline::{
-    Client, ClientOptions, RevisionChoice,
+    Client, ClientEvents, ClientOptions, RevisionChoice, Server,
     auth::{
         AccessToken, AuthError, AuthNetwork, FetchError, FileStore, HttpNetwork, MemoryStore, NetworkAccess, OAuth,
         OAuthOptions, RedirectHandler, RequestHeaders, StoreLock, TokenStore,
     },
     client::{ClientGroup, ErrorKind},
+    protocol::{RawJson, method},
     runtime::BoxedTask,
-    transport::HttpEndpoint,
+    transport::{HttpEndpoint, Target},
 };
 
 #[tokio::test]
@@ -209,6 +211,51 @@ async fn a_group_logs_out_of_all_its_servers() {
     for key in keys(&one).into_iter().chain(keys(&two)) {
         assert_eq!(store.get(&key).await.unwrap(), None, "{key}");
     }
+}
+
+/// Counts the changes of tool lists.
+#[derive(Clone, Default)]
+struct ListChanges(Arc<AtomicUsize>);
+
+impl ClientEvents for ListChanges {
+    fn notification(&self, method: &str, _: Option<&RawJson>) {
+        self.0.fetch_add(usize::from(method == method::TOOLS_LIST_CHANGED), Ordering::SeqCst);
+    }
+}
+
+#[tokio::test]
+async fn a_login_at_one_server_of_a_group_does_not_hold_up_its_lists() {
+    let (world, may_log_in) = (World::new().await, Arc::new(Semaphore::new(1)));
+    let gate = Arc::clone(&may_log_in);
+    let handler = RedirectHandler::new(CALLBACK, move |url| {
+        let gate = Arc::clone(&gate);
+        async move {
+            gate.acquire().await.unwrap().forget();
+            agree(url).await
+        }
+    });
+    let auth = OAuthOptions::default().with_store(MemoryStore::new()).with_handler(handler);
+    let options = ClientOptions::default().with_auth(OAuth::new(auth).unwrap()).with_revision(RevisionChoice::Legacy);
+    let near = Server::builder("near", "1.0.0").tool("own", "Own.", async || "own").build();
+    let (servers, changes) =
+        ([("far", Target::from(world.url().as_str())), ("near", Target::from(&near))], ListChanges::default());
+    let options = options.with_timeout(Duration::from_secs(1));
+    let group = ClientGroup::connect_with(servers, options, changes.clone()).await.unwrap();
+    group.list_tools().await.unwrap();
+    world.habits().valid.clear();
+    let tools = group.list_tools().await.unwrap();
+    assert_eq!(tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>(), ["near__own"]);
+    // The user has more time than the list, and the host learns when to list again.
+    let before = changes.0.load(Ordering::SeqCst);
+    may_log_in.add_permits(1);
+    let learned = async {
+        while changes.0.load(Ordering::SeqCst) == before {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), learned).await.unwrap();
+    group.list_tools().await.unwrap();
+    assert_eq!(world.seen("/authorize").len(), 2);
 }
 
 #[tokio::test]
