@@ -13,11 +13,13 @@ use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
-use tokio::time::timeout;
+use tokio::{sync::Semaphore, time::timeout};
 use trunkline::{
     Client, ClientEvents, ClientOptions, RevisionChoice, Server,
-    client::ClientBuilder,
-    protocol::{RawJson, Revision},
+    client::{ClientBuilder, Connector, Inbox, Link, LinkFailure, LinkMessage},
+    protocol::{RawJson, RequestId, Revision},
+    runtime::BoxedTask,
+    transport::{Target, TokioRuntime},
 };
 
 use crate::process::DEADLINE;
@@ -76,5 +78,73 @@ impl Heard {
 
     fn has(&self, method: &str, part: &str) -> bool {
         self.0.lock().unwrap().iter().any(|(heard, params)| heard == method && params.contains(part))
+    }
+}
+
+/// Connects to a server in this process. The connections can be cut, and otherwise do not end
+/// before they may.
+struct Fragile {
+    server: Arc<dyn Connector>,
+    open: Mutex<Vec<Arc<dyn Inbox>>>,
+    may_end: Arc<Semaphore>,
+}
+
+impl Fragile {
+    fn new(server: &Server) -> Arc<Self> {
+        let server = Target::from(server).connector(&ClientOptions::default(), &TokioRuntime::current()).unwrap();
+        Arc::new(Self { server, open: Mutex::default(), may_end: Arc::new(Semaphore::new(0)) })
+    }
+
+    fn target(self: &Arc<Self>) -> Target {
+        Target::from(Arc::clone(self) as Arc<dyn Connector>)
+    }
+
+    fn cut(&self) {
+        self.may_end.add_permits(1);
+        let open = std::mem::take(&mut *self.open.lock().unwrap());
+        open.iter().for_each(|inbox| inbox.closed(LinkFailure::Closed));
+    }
+}
+
+impl Connector for Fragile {
+    fn connect(&self, inbox: Arc<dyn Inbox>) -> BoxedTask<Result<Arc<dyn Link>, LinkFailure>> {
+        self.open.lock().unwrap().push(Arc::clone(&inbox));
+        let (connecting, may_end) = (self.server.connect(inbox), Arc::clone(&self.may_end));
+        Box::pin(async move { Ok(Arc::new(FragileLink { link: connecting.await?, may_end }) as Arc<dyn Link>) })
+    }
+
+    fn is_pipe(&self) -> bool {
+        true
+    }
+
+    fn reconnects(&self) -> bool {
+        false
+    }
+}
+
+struct FragileLink {
+    link: Arc<dyn Link>,
+    may_end: Arc<Semaphore>,
+}
+
+impl Link for FragileLink {
+    fn send(&self, message: LinkMessage) {
+        self.link.send(message);
+    }
+
+    fn abandon(&self, id: &RequestId) -> bool {
+        self.link.abandon(id)
+    }
+
+    fn negotiated(&self, revision: Revision) {
+        self.link.negotiated(revision);
+    }
+
+    fn close(&self, deadline: Duration) -> BoxedTask {
+        let (may_end, closing) = (Arc::clone(&self.may_end), self.link.close(deadline));
+        Box::pin(async move {
+            let _permit = may_end.acquire().await.unwrap();
+            closing.await;
+        })
     }
 }

@@ -48,9 +48,10 @@ impl ServerOfGroup {
         })
     }
 
-    /// The remote server of a connection. The group reports changes of its lists.
+    /// The remote server of a connection, which takes over the subscriptions of the last one. The
+    /// group reports changes of its lists.
     fn remote(&self, client: Client) -> Arc<Remote> {
-        let (remote, _before) = {
+        let (remote, before) = {
             let mut remote = self.remote.lock();
             if let Some(remote) = remote.as_ref().filter(|remote| remote.client.is(&client)) {
                 return Arc::clone(remote);
@@ -58,7 +59,23 @@ impl ServerOfGroup {
             let new = Remote::new(client, self.mount_point.clone(), self.options.clone());
             (Arc::clone(&new), remote.replace(new))
         };
+        if let Some(before) = before {
+            let remote = Arc::clone(&remote);
+            self.runtime.spawn(Box::pin(async move {
+                let watched = before.watching.end();
+                drop(before);
+                remote.watching.watch_again(&remote.client, watched).await;
+            }));
+        }
         remote
+    }
+
+    /// Takes over the subscriptions if the group has connected to the server again.
+    pub(super) fn follow(&self) {
+        let is_used = self.remote.lock().is_some();
+        if let Some(client) = self.member.connected().filter(|_| is_used) {
+            self.remote(client);
+        }
     }
 
     /// The remote server, connected. `details` tells whether an error may have details.

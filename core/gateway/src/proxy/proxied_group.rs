@@ -5,7 +5,7 @@ use crate::group::{ClientGroup, GroupMember};
 use std::sync::{Arc, Weak};
 use trunkline_core::{
     client::ClientEvents,
-    extension::{Observation, sync::Mutex},
+    extension::{Observation, RemoteServer, sync::Mutex},
     protocol::{RawJson, method},
     server::{Category, FeatureHandle, RegisterError, Server},
 };
@@ -25,7 +25,7 @@ pub(super) struct ProxiedGroup {
 struct MountedServer {
     member: Arc<GroupMember>,
     /// `None` if it cannot be mounted.
-    mount: Option<FeatureHandle<Server>>,
+    mount: Option<(Arc<ServerOfGroup>, FeatureHandle<Server>)>,
 }
 
 impl ProxiedGroup {
@@ -67,14 +67,17 @@ impl ProxiedGroup {
         Ok(())
     }
 
-    /// Mounts servers that were added to the group, and removes those that have left it.
+    /// Mounts servers that were added to the group, and removes those that have left it. The others
+    /// may have another connection.
     fn update(&self) {
         let mut mounted = self.mounted.lock();
         let members = self.group.members();
         mounted.retain(|server| {
             let stays = members.iter().any(|member| Arc::ptr_eq(member, &server.member));
-            if let (false, Some(mount)) = (stays, &server.mount) {
-                mount.remove();
+            match &server.mount {
+                Some((server, _)) if stays => server.follow(),
+                Some((_, mount)) => _ = mount.remove(),
+                None => {}
             }
             stays
         });
@@ -87,11 +90,12 @@ impl ProxiedGroup {
         }
     }
 
-    fn mount(&self, member: &Arc<GroupMember>) -> Option<FeatureHandle<Server>> {
+    fn mount(&self, member: &Arc<GroupMember>) -> Option<(Arc<ServerOfGroup>, FeatureHandle<Server>)> {
         let added = self.check(member).and_then(|()| {
             let options = self.options.clone();
             let server = ServerOfGroup::new(Arc::clone(member), &self.group, self.server.downgrade(), options);
-            self.server.mount_remote(&member.prefix, server).map_err(|error| error.to_string())
+            let mount = self.server.mount_remote(&member.prefix, Arc::clone(&server) as Arc<dyn RemoteServer>);
+            mount.map(|mount| (server, mount)).map_err(|error| error.to_string())
         });
         added
             .inspect_err(|error| {

@@ -37,6 +37,8 @@ pub(super) struct Watching {
     pub(super) mount_point: MountPoint,
     lists: Mutex<Option<Arc<Subscription>>>,
     resources: Mutex<HashMap<String, WatchedResource>>,
+    /// Resources whose subscriptions have ended, with the clients that they were charged to.
+    lost: Mutex<HashMap<String, Option<Arc<str>>>>,
     shares: Arc<WatchShares>,
     /// When to search for unwanted resources again.
     next_search: Mutex<Option<Instant>>,
@@ -49,7 +51,7 @@ struct WatchedResource {
     _share: WatchShare,
 }
 
-/// A resource that was watched at a server which was replaced.
+/// A resource that was watched at a server or connection which was replaced.
 pub(super) struct WatchedBefore {
     pub(super) uri: String,
     pub(super) caller: Option<Arc<str>>,
@@ -75,6 +77,7 @@ impl Watching {
             mount_point,
             lists: Mutex::default(),
             resources: Mutex::default(),
+            lost: Mutex::default(),
             shares: Arc::default(),
             next_search: Mutex::default(),
         })
@@ -146,17 +149,20 @@ impl Watching {
         outcome
     }
 
-    /// Ends all subscriptions. Returns the resources that are still wanted.
+    /// Ends all subscriptions. Returns the resources that are still wanted, including those whose
+    /// subscriptions have ended before.
     pub(super) fn end(&self) -> Vec<WatchedBefore> {
         let lists = self.lists.lock().take();
         lists.iter().for_each(|lists| lists.end());
         let watched = std::mem::take(&mut *self.resources.lock());
         watched.values().for_each(|watched| watched.subscription.end());
+        let mut all = std::mem::take(&mut *self.lost.lock());
+        all.extend(watched.into_iter().map(|(uri, watched)| (uri, watched.caller)));
         let Some(server) = self.mount_point.server.upgrade() else { return Vec::new() };
-        let mut unwanted: HashSet<_> = watched.keys().map(|uri| self.mount_point.uri(uri)).collect();
+        let mut unwanted: HashSet<_> = all.keys().map(|uri| self.mount_point.uri(uri)).collect();
         server.retain_unwanted(&mut unwanted);
-        let wanted = watched.into_iter().filter(|(uri, _)| !unwanted.contains(&self.mount_point.uri(uri)));
-        wanted.map(|(uri, WatchedResource { caller, .. })| WatchedBefore { uri, caller }).collect()
+        let wanted = all.into_iter().filter(|(uri, _)| !unwanted.contains(&self.mount_point.uri(uri)));
+        wanted.map(|(uri, caller)| WatchedBefore { uri, caller }).collect()
     }
 
     /// Watches resources that were watched at another server before, and reports each as changed.
@@ -188,6 +194,7 @@ impl Watching {
             };
             let watched = WatchedResource { subscription: Arc::clone(&subscription), caller, _share: share };
             let before = self.resources.lock().insert(uri.clone(), watched);
+            self.lost.lock().remove(&uri);
             if let Some(before) = before {
                 before.subscription.end();
             }
@@ -204,11 +211,16 @@ impl Watching {
     }
 
     /// Called when a subscription has ended, so that the next client that wants the resource
-    /// subscribes again.
+    /// subscribes again, and so does the next connection for those that want it now.
     fn ended(&self, uri: &str, subscription: &Arc<Subscription>) {
         let mut resources = self.resources.lock();
-        if resources.get(uri).is_some_and(|watched| Arc::ptr_eq(&watched.subscription, subscription)) {
-            resources.remove(uri);
+        if resources.get(uri).is_some_and(|watched| Arc::ptr_eq(&watched.subscription, subscription))
+            && let Some(watched) = resources.remove(uri)
+        {
+            let mut lost = self.lost.lock();
+            if lost.len() < MAX_RESOURCES {
+                lost.insert(uri.to_owned(), watched.caller);
+            }
         }
     }
 
@@ -235,11 +247,14 @@ impl Watching {
         *next = Some(later(now, SEARCH_INTERVAL));
         let Some(server) = self.mount_point.server.upgrade() else { return };
         // Locked meanwhile, so that a resource that becomes wanted is either kept or watched again.
-        let mut resources = self.resources.lock();
-        let mut unwanted: HashSet<_> = resources.keys().map(|uri| self.mount_point.uri(uri)).collect();
+        let (mut resources, mut lost) = (self.resources.lock(), self.lost.lock());
+        let mut unwanted: HashSet<_> =
+            resources.keys().chain(lost.keys()).map(|uri| self.mount_point.uri(uri)).collect();
         server.retain_unwanted(&mut unwanted);
-        let ended: Vec<_> = resources.extract_if(|uri, _| unwanted.contains(&self.mount_point.uri(uri))).collect();
-        drop(resources);
+        let is_unwanted = |uri: &String| unwanted.contains(&self.mount_point.uri(uri));
+        lost.retain(|uri, _| !is_unwanted(uri));
+        let ended: Vec<_> = resources.extract_if(|uri, _| is_unwanted(uri)).collect();
+        drop((resources, lost));
         ended.iter().for_each(|(_, watched)| watched.subscription.end());
     }
 }

@@ -1,7 +1,7 @@
 //! Groups behind another server: all of their servers at once.
 
 use super::{
-    Heard, LEGACY, MODERN, connect, connect_as,
+    Fragile, Heard, LEGACY, MODERN, connect, connect_as,
     proxies::{client, remote, text, user},
     soon, until,
 };
@@ -140,6 +140,36 @@ async fn a_server_of_a_proxied_group_is_connected_to_when_it_is_needed() {
     let _again = named("far").build().listen(("127.0.0.1", port)).await.unwrap();
     assert_eq!(text(&front, "far__whoami").await, "far");
     assert!(tools(&front).await.contains("far__whoami"));
+}
+
+/// A call of a client reconnects it, or the program that has the group.
+#[tokio::test]
+async fn subscriptions_survive_when_a_server_of_a_proxied_group_is_connected_again() {
+    for (behind, front) in [(LEGACY, MODERN), (MODERN, LEGACY), (LEGACY, LEGACY), (MODERN, MODERN)] {
+        for by_group in [false, true] {
+            let far = named("far").build();
+            let connections = Fragile::new(&far);
+            let options = ClientOptions::default().with_revision(RevisionChoice::Pinned(behind));
+            let group = soon(ClientGroup::connect_with([("far", connections.target())], options, ())).await.unwrap();
+            let gateway = Server::builder("gateway", "1.0.0").proxy(&group).build();
+            let client = connect(&gateway, front).await;
+            let mut changes = soon(client.subscribe("far+own://name")).await.unwrap();
+            for _ in 0..2 {
+                connections.cut();
+                until(|| group.servers()[0].error.is_some()).await;
+                if by_group {
+                    soon(group.reconnect_server("far")).await.unwrap();
+                } else {
+                    assert_eq!(text(&client, "far__whoami").await, "far");
+                }
+                // Changes may have been missed.
+                let change = soon(changes.next()).await.unwrap().unwrap();
+                assert_eq!(change.uri.as_deref(), Some("far+own://name"), "{behind} behind {front}");
+                far.resource_updated("own://name");
+                assert!(soon(changes.next()).await.unwrap().is_ok(), "{behind} behind {front}");
+            }
+        }
+    }
 }
 
 #[tokio::test]

@@ -1,13 +1,13 @@
 //! A server behind a proxy that is replaced while the clients of the proxy stay connected.
 
 use super::{
-    Heard, LEGACY, MODERN, connect, connect_as,
+    Fragile, Heard, LEGACY, MODERN, connect, connect_as,
     proxies::{form, text, user},
     soon, until,
 };
 use crate::process::{File, child};
 use serde_json::json;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use tokio::sync::Notify;
 use trunkline::{
     Client, ClientError, ClientOptions, Context, ProxyDefinition, RevisionChoice, Server, Tool, Upstream,
@@ -144,6 +144,30 @@ async fn requests_wait_for_the_next_server_or_fail_with_the_reason_why_there_is_
     assert_eq!(text(&client, "version").await, "2");
     soon(upstream.open()).await.unwrap();
     assert_eq!(soon(client.list_tools()).await.unwrap().len(), 5);
+}
+
+/// A server that has crashed is the usual reason to restart it.
+#[tokio::test(start_paused = true)]
+async fn subscriptions_outlive_a_server_that_fails_before_it_is_replaced() {
+    for behind in [RevisionChoice::Legacy, RevisionChoice::Pinned(MODERN)] {
+        let began = Arc::new(Notify::new());
+        let shown = Server::builder("dev", "1.0.0").build();
+        let connections = Fragile::new(&version(1, &began));
+        let options = ClientOptions::default().with_revision(behind);
+        let first = soon(Client::connect_with(connections.target(), options, ())).await.unwrap();
+        let upstream = Upstream::add_to(&shown, ProxyDefinition::new(&first).transparent(true)).unwrap();
+        soon(upstream.open()).await.unwrap();
+        let client = connect(&shown, MODERN).await;
+        let mut subscribed = soon(client.subscribe("notes://all")).await.unwrap();
+        connections.cut();
+        // Time jumps when nothing else can happen.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        soon(upstream.replace(&client_of(&version(2, &began), behind, true).await)).await.unwrap();
+        soon(upstream.open()).await.unwrap();
+        assert!(soon(subscribed.next()).await.unwrap().is_ok());
+        text(&client, "touch").await;
+        assert!(soon(subscribed.next()).await.unwrap().is_ok());
+    }
 }
 
 /// Processes of a replaced server end, those of single callers as well.
