@@ -15,8 +15,8 @@ use std::{
 use trunkline_core::{
     client::{Client, ClientError},
     extension::{
-        Ambient, ConnectionState, ListSet, ListedSchema, Offers, RemoteDescription, RemoteServer, ToolTasks, change,
-        race::unless, sync::Mutex, wait,
+        Ambient, ConnectionState, ListSet, ListedSchema, Offers, Promise, RemoteDescription, RemoteServer, ToolTasks,
+        change, race::unless, sync::Mutex, wait,
     },
     protocol::{RpcError, error::code},
     runtime::{BoxedTask, Runtime},
@@ -57,6 +57,8 @@ struct Switch {
 
 struct SwitchState {
     current: Current,
+    /// Number of servers that are ending.
+    ending: usize,
     /// The features of the last server.
     offers: Offers,
     /// The lists when they were read last.
@@ -68,8 +70,8 @@ struct SwitchState {
 
 enum Current {
     Server(Arc<Remote>),
-    /// The last server is ending; requests wait.
-    Changing,
+    /// The last server is ending; requests wait for this one.
+    Changing(Arc<Remote>),
     /// There is none: the error of all requests.
     Stopped(RpcError),
 }
@@ -99,7 +101,7 @@ impl Upstream {
         }
         let offers = Offers { lists: ListSet::every(), completions: true, skills: false, tasks: false };
         let current = Current::Server(remote);
-        let state = SwitchState { current, offers, surface: None, watched: Vec::new(), wakers: Vec::new() };
+        let state = SwitchState { current, ending: 0, offers, surface: None, watched: Vec::new(), wakers: Vec::new() };
         let switch = Arc::new_cyclic(|this| Switch {
             this: Weak::clone(this),
             runtime,
@@ -114,7 +116,8 @@ impl Upstream {
     /// Replaces the server. Its client is closed; requests in flight fail with the reason
     /// `restarted`, and are never repeated. Requests that arrive later are for the new server,
     /// which begins to serve when the old one has ended, unless its client is open already. Then
-    /// call [`Upstream::open`]. Returns how many requests failed.
+    /// call [`Upstream::open`]. Returns how many requests failed. Dropping the future does not stop
+    /// the change.
     ///
     /// # Errors
     /// [`ClientError::Invalid`] if the client cannot be proxied.
@@ -123,20 +126,17 @@ impl Upstream {
         check_client(client, &server).map_err(|error| ClientError::Invalid(error.to_string()))?;
         drop(server);
         let new = Remote::new(client.clone(), self.switch.mount_point.clone(), self.switch.options.clone());
-        let is_open = client.was_opened();
-        if is_open {
+        let next = if client.was_opened() {
             new.begin();
-        }
-        let current = if is_open { Current::Server(Arc::clone(&new)) } else { Current::Changing };
-        let failed = self.switch.end_with(current).await;
-        if !is_open {
-            self.switch.set(Current::Server(new));
-        }
-        Ok(failed)
+            Current::Server(new)
+        } else {
+            Current::Changing(new)
+        };
+        Ok(self.switch.end_with(next).await)
     }
 
     /// Ends the server without another one: until [`Upstream::replace`], requests fail with this
-    /// text. Returns how many requests failed.
+    /// text. Returns how many requests failed. Dropping the future does not stop the change.
     pub async fn stop(&self, text: &str) -> usize {
         let error = RpcError::new(code::INTERNAL_ERROR, text);
         self.switch.end_with(Current::Stopped(error)).await
@@ -166,25 +166,51 @@ impl Switch {
     async fn current(&self) -> Result<Arc<Remote>, RpcError> {
         let found = |state: &mut SwitchState| match &state.current {
             Current::Server(remote) => Some(Ok(Arc::clone(remote))),
-            Current::Changing => None,
+            Current::Changing(_) => None,
             Current::Stopped(error) => Some(Err(error.clone())),
         };
         wait(&self.state, |state| &mut state.wakers, found).await
     }
 
-    fn set(&self, current: Current) -> Current {
-        change(&self.state, |state| &mut state.wakers, |state| std::mem::replace(&mut state.current, current))
+    /// Changes to the next server, or to none, and ends the last one. Returns the number of failed
+    /// requests.
+    async fn end_with(self: &Arc<Self>, next: Current) -> usize {
+        let before = self.change(|state| {
+            state.ending += 1;
+            std::mem::replace(&mut state.current, next)
+        });
+        let (Current::Server(old) | Current::Changing(old)) = before else {
+            self.ended(Vec::new());
+            return 0;
+        };
+        let (switch, failed) = (Arc::clone(self), Arc::new(Promise::default()));
+        let counted = Arc::clone(&failed);
+        // In a separate task, so that it continues if the caller stops waiting.
+        self.runtime.spawn(Box::pin(async move {
+            if old.client.was_opened() {
+                let offers = old.offers();
+                switch.state.lock().offers = offers;
+            }
+            let (failed, watched) = old.end().await;
+            switch.ended(watched);
+            counted.keep(failed);
+        }));
+        failed.kept().await
     }
 
-    /// Ends the server, and keeps what the next one needs. Returns the number of failed requests.
-    async fn end_with(&self, next: Current) -> usize {
-        let Current::Server(old) = self.set(next) else { return 0 };
-        let offers = old.offers();
-        let (failed, watched) = old.end().await;
-        let mut state = self.state.lock();
-        state.offers = offers;
-        state.watched.extend(watched);
-        failed
+    /// Keeps what the next server needs. Once all others have ended, it serves.
+    fn ended(&self, watched: Vec<WatchedBefore>) {
+        self.change(|state| {
+            state.watched.extend(watched);
+            state.ending -= 1;
+            if let (0, Current::Changing(next)) = (state.ending, &state.current) {
+                state.current = Current::Server(Arc::clone(next));
+            }
+        });
+    }
+
+    fn change<T>(&self, work: impl FnOnce(&mut SwitchState) -> T) -> T {
+        change(&self.state, |state| &mut state.wakers, work)
     }
 
     /// Tells clients which lists have changed.
@@ -260,7 +286,7 @@ impl RemoteServer for Switch {
     fn connection_state(&self) -> ConnectionState {
         match &self.state.lock().current {
             Current::Server(remote) => remote.connection_state(),
-            Current::Changing => ConnectionState::Connecting,
+            Current::Changing(_) => ConnectionState::Connecting,
             Current::Stopped(_) => ConnectionState::Closed,
         }
     }

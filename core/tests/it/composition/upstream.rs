@@ -8,7 +8,7 @@ use super::{
 use crate::process::{File, child};
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::timeout};
 use trunkline::{
     Client, ClientError, ClientOptions, Context, ProxyDefinition, RevisionChoice, Server, Tool, Upstream,
     client::ErrorKind,
@@ -144,6 +144,38 @@ async fn requests_wait_for_the_next_server_or_fail_with_the_reason_why_there_is_
     assert_eq!(text(&client, "version").await, "2");
     soon(upstream.open()).await.unwrap();
     assert_eq!(soon(client.list_tools()).await.unwrap().len(), 5);
+}
+
+/// The program may stop waiting at a time limit.
+#[tokio::test(start_paused = true)]
+async fn a_replacement_continues_if_nobody_waits_for_it() {
+    for behind in [RevisionChoice::Legacy, RevisionChoice::Pinned(MODERN)] {
+        let began = Arc::new(Notify::new());
+        let shown = Server::builder("dev", "1.0.0").build();
+        let connections = Fragile::new(&version(1, &began));
+        let options = ClientOptions::default().with_revision(behind).with_lazy(true);
+        let first = soon(Client::connect_with(connections.target(), options, ())).await.unwrap();
+        let upstream = Upstream::add_to(&shown, ProxyDefinition::new(&first).transparent(true)).unwrap();
+        soon(upstream.open()).await.unwrap();
+        let client = connect(&shown, MODERN).await;
+        let mut subscribed = soon(client.subscribe("notes://all")).await.unwrap();
+        for number in 2..4 {
+            let next = client_of(&version(number, &began), behind, true).await;
+            let replaced = timeout(Duration::from_millis(20), upstream.replace(&next)).await;
+            assert_eq!(replaced.is_err(), number == 2, "only the first one has a connection to end");
+        }
+        let called = tokio::spawn({
+            let client = client.clone();
+            async move { text(&client, "version").await }
+        });
+        // Time jumps when nothing else can happen.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert!(!called.is_finished());
+        connections.may_end.add_permits(1);
+        assert_eq!(soon(called).await.unwrap(), "3");
+        soon(upstream.open()).await.unwrap();
+        assert!(soon(subscribed.next()).await.unwrap().is_ok());
+    }
 }
 
 /// A server that has crashed is the usual reason to restart it.
