@@ -25,8 +25,12 @@ use std::{
     sync::Arc,
 };
 
-/// Maximum total size of stored schemas. Results of further tools are not validated.
+/// Maximum total size of stored schemas. Those of tools that have not been listed for the longest
+/// time are forgotten first; if one list exceeds it, results of its further tools are not
+/// validated.
 const MAX_BYTES: usize = 16 << 20;
+/// Maximum known tools, unless one page has more: twice what a whole list may have.
+const MAX_TOOLS: usize = 20_000;
 
 const OUTPUT_SCHEMA: &str = "outputSchema";
 const ANNOTATION: &str = "x-mcp-header";
@@ -40,6 +44,10 @@ struct ToolTable {
     by_name: HashMap<String, KnownTool>,
     /// Total size of the output schemas.
     bytes: usize,
+    /// Number of lists, or pages, read so far.
+    lists: u64,
+    /// The last list that left no schemas of earlier ones to forget, so that none are searched for.
+    full: u64,
 }
 
 struct KnownTool {
@@ -47,6 +55,8 @@ struct KnownTool {
     headers: Vec<HeaderParameter>,
     output: Option<Arc<ResultSchema>>,
     support: Option<TaskSupport>,
+    /// The number of the latest list that has it.
+    list: u64,
 }
 
 /// The facts to read from a list.
@@ -123,8 +133,10 @@ impl ToolTable {
         let list = members.get_mut("tools")?;
         let mut tools: Vec<&RawValue> = serde_json::from_str(list.get()).ok()?;
         let before = tools.len();
+        self.lists += 1;
         let mut read = HashSet::new();
         tools.retain(|tool| self.read_tool(tool, facts, &mut read));
+        while self.by_name.len() > MAX_TOOLS && self.forget_oldest() {}
         if tools.len() == before {
             return None;
         }
@@ -159,7 +171,7 @@ impl ToolTable {
                 return false;
             }
         };
-        let has_room = |text: &&RawValue| self.bytes + text.get().len() <= MAX_BYTES;
+        let has_room = |text: &&RawValue| self.make_room(text.get().len());
         let output = tool.output_schema.filter(|_| facts.output).filter(has_room).map(|text| {
             self.bytes += text.get().len();
             Arc::new(ResultSchema::of_tool((facts.server_of)(&tool.name), &tool.name, text.to_owned(), facts.rules))
@@ -172,9 +184,45 @@ impl ToolTable {
         });
         read.insert(tool.name.clone().into_owned());
         if !headers.is_empty() || output.is_some() || support.is_some() {
-            self.by_name.insert(tool.name.into_owned(), KnownTool { headers, output, support });
+            self.by_name.insert(tool.name.into_owned(), KnownTool { headers, output, support, list: self.lists });
         }
         true
+    }
+
+    /// Forgets schemas of earlier lists until there is room for another one. Returns `false` if
+    /// there is none.
+    fn make_room(&mut self, bytes: usize) -> bool {
+        while self.bytes + bytes > MAX_BYTES {
+            if bytes > MAX_BYTES || self.full == self.lists {
+                return false;
+            }
+            match self.oldest(|tool| tool.output.is_some()) {
+                Some(oldest) => {
+                    for tool in self.by_name.values_mut().filter(|tool| tool.list == oldest) {
+                        self.bytes -= tool.output.take().map_or(0, |schema| schema.listed_bytes());
+                    }
+                }
+                None => self.full = self.lists,
+            }
+        }
+        true
+    }
+
+    /// Forgets the tools that have not been listed for the longest time. Returns `false` if all are
+    /// in the current list.
+    fn forget_oldest(&mut self) -> bool {
+        let Some(oldest) = self.oldest(|_| true) else { return false };
+        for (_, tool) in self.by_name.extract_if(|_, tool| tool.list == oldest) {
+            self.bytes -= tool.output.map_or(0, |schema| schema.listed_bytes());
+        }
+        true
+    }
+
+    /// The number of the oldest list with such tools that were not listed since, other than the
+    /// current one.
+    fn oldest(&self, is_such: impl Fn(&KnownTool) -> bool) -> Option<u64> {
+        let earlier = self.by_name.values().filter(|tool| tool.list < self.lists && is_such(tool));
+        earlier.map(|tool| tool.list).min()
     }
 }
 
@@ -291,6 +339,31 @@ mod tests {
         let large = json!({"description": "x".repeat(MAX_BYTES / 2)});
         listed(&known, &json!([{"name": "a", "outputSchema": large}, {"name": "b", "outputSchema": large}]));
         assert_eq!(known.0.lock().by_name.len(), 1);
+    }
+
+    #[test]
+    fn tool_14_the_newest_list_has_room_for_its_schemas() {
+        let known = KnownTools::default();
+        let large = json!({"description": "x".repeat(MAX_BYTES / 3)});
+        let names = ["a", "b", "c", "d", "e"];
+        for name in names {
+            listed(&known, &json!([{"name": name, "outputSchema": large}, {"name": "always", "outputSchema": {}}]));
+            assert!(known.output_schema(name).is_some() && known.output_schema("always").is_some(), "{name}");
+        }
+        assert_eq!(names.map(|name| known.output_schema(name).is_some()), [false, false, false, true, true]);
+        assert!((1..=MAX_BYTES).contains(&known.0.lock().bytes));
+    }
+
+    #[test]
+    fn tools_that_are_no_longer_listed_are_forgotten() {
+        let known = KnownTools::default();
+        let facts = || ToolFacts { support: true, ..OUTPUT() };
+        for list in 0..5 {
+            let tools: Vec<_> = (0..MAX_TOOLS / 2).map(|number| json!({"name": format!("{list}-{number}")})).collect();
+            known.read_list(raw(&json!({"tools": tools})), facts());
+            assert!(known.task_support(&format!("{list}-0")).is_some());
+        }
+        assert!(known.task_support("0-0").is_none() && known.0.lock().by_name.len() <= MAX_TOOLS);
     }
 
     #[test]
