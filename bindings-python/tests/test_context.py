@@ -12,7 +12,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -42,6 +43,7 @@ from trunkline import (
     Tool,
     ToolError,
 )
+from trunkline._internal.port import bell
 from trunkline._internal.port.log import write_logs
 
 user: contextvars.ContextVar[str] = contextvars.ContextVar("user", default="nobody")
@@ -127,7 +129,13 @@ def test_two_concurrent_users_in_memory() -> None:
     run(check())
 
 
-def test_calls_from_outside_run_in_the_context_of_serving() -> None:
+@pytest.mark.parametrize(
+    "make_bell", [bell.ThreadBell] if sys.platform == "win32" else [bell.SocketBell, bell.ThreadBell]
+)
+def test_calls_from_outside_run_in_the_context_of_serving(
+    make_bell: Callable[[], bell.Bell], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trunkline._internal.port.lifecycle.make_bell", make_bell)
     server = who_asks()
 
     async def check() -> None:
@@ -137,6 +145,38 @@ def test_calls_from_outside_run_in_the_context_of_serving() -> None:
             async with Client(listener.url) as client:
                 assert (await client.call_tool("on_the_loop")).text == "serving serving"
                 assert (await client.call_tool("in_a_thread")).text == "serving serving"
+
+    run(check())
+
+
+def test_a_call_that_the_one_before_polls_for_runs_in_the_context_of_serving() -> None:
+    server, called = Server("test", version="1"), threading.Event()
+
+    @server.tool
+    async def before() -> None:
+        user.set("the call before")
+        called.set()
+        port = server._bind()
+        port.native.drain("queue", 0, round(TIMEOUT * 1000))  # until the next call has arrived
+        # As after each call over stdio, if the poll finds a message.
+        asyncio.get_running_loop().call_soon(port.drain)
+
+    @server.tool
+    async def after() -> str:
+        return user.get()
+
+    def call(url: str) -> str:
+        with SyncClient(url) as one, SyncClient(url) as other, ThreadPoolExecutor(1) as pool:
+            first = pool.submit(one.call_tool, "before")
+            assert called.wait(TIMEOUT)
+            text = other.call_tool("after").text
+            assert not first.result(TIMEOUT).is_error
+            return text
+
+    async def check() -> None:
+        user.set("serving")
+        async with server.serve_http(port=0) as listener:
+            assert await asyncio.to_thread(call, listener.url) == "serving"
 
     run(check())
 

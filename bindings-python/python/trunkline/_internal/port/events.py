@@ -99,9 +99,14 @@ class Events:
         _ports[native.describe(0)["number"]] = self
 
     def drain(self, done: Callable[[], object] | None = None) -> None:
-        """Handle the pending events, and then call `done`. Must run on the loop. If there are many,
-        other tasks get to run in between.
+        """Handle the pending events in the context of serving, and then call `done`. Must run on
+        the loop. If there are many, other tasks get to run in between.
         """
+        # The caller may be in another context: a poll is in that of the call before, and a bell in
+        # that of its thread.
+        self.context.copy().run(self._drain, done)
+
+    def _drain(self, done: Callable[[], object] | None) -> None:
         loop = self.loop
         events: list[Any] = []
         if loop is not None and loop is self._running_loop() and not self._disposed:
