@@ -30,8 +30,11 @@ from starlette.testclient import TestClient
 
 from support import REVISIONS, TIMEOUT, Heard, environment, free_port, run, until
 from trunkline import (
+    AccessToken,
+    Auth,
     Client,
     Context,
+    Identity,
     InvalidArgumentError,
     ProtocolError,
     Server,
@@ -348,6 +351,31 @@ def test_an_explicit_close_lets_calls_finish() -> None:
                 # Later requests start it again.
                 assert (await client.call_tool("echo", {"text": "again"})).text == "again"
             await app.close()
+            await app.close()
+
+    run(check())
+
+
+def test_a_request_during_an_explicit_close_reopens_the_application_with_its_verifier() -> None:
+    async def judge(token: AccessToken) -> Identity | None:
+        return Identity("ada") if token.token == "good" else None
+
+    async def check() -> None:
+        site = Site()
+        auth = Auth("https://notes.example/mcp", authorization_servers=["https://login.example"], verifier=judge)
+        app = site.server.asgi(auth=auth)
+        async with serving(Starlette(routes=[Mount("/mcp", app=app)])) as address:
+            headers = {"Authorization": "Bearer good"}
+            async with Client(f"{address}/mcp/", revision="modern", headers=headers) as client:
+                calling = asyncio.create_task(client.call_tool("endless"))
+                await until(lambda: site.started, "the call")
+                closing = asyncio.create_task(app.close(TIMEOUT))
+                await until(lambda: app._port is None, "the close")
+                assert (await client.call_tool("echo", {"text": "meanwhile"})).text == "meanwhile"
+                assert not closing.done()
+                calling.cancel()
+                await closing
+                assert (await client.call_tool("echo", {"text": "later"})).text == "later"
             await app.close()
 
     run(check())

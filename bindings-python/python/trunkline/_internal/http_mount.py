@@ -82,11 +82,13 @@ class ASGIApp:
         with self._server._lock:
             port, self._port = self._port, None
             loops, self._loops = self._loops, set()
+            # A request that arrives meanwhile mounts the server again, with others.
+            listener, verifier = self._listener, self._verifier
         if port is None or port.is_inherited:
             return
         deadline = close_deadline(port.native, self._server._handle, deadline)
-        await port.close_mounted(self._listener, deadline)
-        self._server._forget(port, self._verifier)
+        await port.close_mounted(listener, deadline)
+        self._server._forget(port, verifier)
         for loop in loops:
             await self._server._release(port, loop, deadline)
 
