@@ -459,3 +459,39 @@ def test_descriptors_of_the_program_are_served() -> None:
             await server.serve_fd(10_000)
 
     run(check())
+
+
+BLOCKING = """
+import asyncio, sys, time
+from trunkline import Server
+
+server = Server("blocking", version="1", drain_deadline=1)
+
+@server.tool
+async def block() -> None:
+    print("blocked", file=sys.stderr, flush=True)
+    time.sleep(3600)
+
+async def main() -> None:
+    await server.serve_fd(0, 1).run()
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such descriptors and signals")
+def test_a_signal_ends_a_server_on_descriptors_whose_handler_blocks_the_loop(tmp_path: Path) -> None:
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(script(tmp_path, BLOCKING), text=True, env=environment(), **pipes) as child:
+        try:
+            assert child.stdin is not None and child.stderr is not None
+            call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "block"}}
+            for message in (INITIALIZE, {"jsonrpc": "2.0", "method": "notifications/initialized"}, call):
+                child.stdin.write(json.dumps(message) + "\n")
+            child.stdin.flush()
+            assert child.stderr.readline() == "blocked\n"
+            child.terminate()
+            assert child.wait(TIMEOUT) == 1
+            assert "a handler is still blocking" in child.stderr.read()
+        finally:
+            child.kill()

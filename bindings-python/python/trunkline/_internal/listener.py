@@ -75,6 +75,8 @@ class Listener:
             if sys.platform == "win32" and transport["type"] == "stdio":
                 leave_stdio()
             result = await port.opened(self._handle)
+            if transport["type"] == "fd" and ending.get("signals"):  # descriptors are opened without `ending`
+                port.notify(self._handle, {"foreground": True})
             if self._port is not port:
                 raise ClosedError("the listener was closed while it was starting")
             self._result = result
