@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import builtins
 import gc
+import logging
 import threading
 import time
 import types
@@ -131,6 +132,29 @@ def test_cancelling_the_task_cancels_the_call(name: str, revision: str) -> None:
             assert (await client.call_tool("steps")).text == "done"
 
     run(check())
+
+
+@HANDLERS
+def test_a_cancelled_handler_is_no_failure(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    slow, seen = Slow(), list[BaseException]()
+
+    @slow.server.on_error
+    def hook(error: BaseException, _ctx: object) -> None:
+        seen.append(error)
+
+    async def check() -> None:
+        async with Client(slow.server) as client:
+            task = asyncio.ensure_future(client.call_tool(name))
+            await until(slow.started.is_set, "the handler")
+            task.cancel()
+            await until(lambda: slow.ended == ["cancelled"], "the handler's end")
+            # By the end of another call, the failure would have been reported.
+            assert (await client.call_tool("steps_in_thread")).text == "done"
+
+    assert hook
+    run(check())
+    assert seen == []
+    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
 @HANDLERS

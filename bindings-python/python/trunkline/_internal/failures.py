@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ._generated.methods import CALL_TOOL
-from .errors import ProtocolError, Suspended, ToolError, TrunklineError
+from .errors import ProtocolError, ToolError, TrunklineError
 from .port.log import logger
 from .schema.jsonable import jsonable
 
@@ -96,12 +96,12 @@ async def finished(callback: Awaitable[object], subject: str, what: str) -> None
         await callback
 
 
-def is_suspension(error: BaseException) -> bool:
-    """Return whether the handler ended to wait for the client's response; a task group wraps the
-    exception.
+def consists_of(error: BaseException, kinds: type[BaseException] | tuple[type[BaseException], ...]) -> bool:
+    """Return whether an exception is of one of these kinds, or a task group's that wraps only such
+    exceptions.
     """
     inner = cast("tuple[BaseException, ...]", getattr(error, "exceptions", ()))
-    return isinstance(error, Suspended) or (bool(inner) and all(map(is_suspension, inner)))
+    return isinstance(error, kinds) or (bool(inner) and all(consists_of(one, kinds) for one in inner))
 
 
 def detail(error: BaseException) -> str:

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from .. import _native
 from ..context._async.context import Context
 from ..context._sync.context import SyncContext
-from ..errors import TrunklineError
-from ..failures import InvalidReturn, failure_of, is_suspension, report
+from ..errors import CancelledError, ClosedError, Suspended, TrunklineError
+from ..failures import InvalidReturn, consists_of, failure_of, report
 from ..port.port import Port
 from ..port.scope import CallScope
 from ..returns import Answer
@@ -83,13 +83,13 @@ class Handler:
                 port.native.fail(ticket, {"kind": "internal", "message": "the event loop of the handler is closed"})
             raise
         except BaseException as error:
-            from asyncio import CancelledError
+            import asyncio
 
             self._fail(port, ticket, error, scope)
             # Any other exception only fails this call, as it does on a pool thread. An event loop
             # would end on exceptions of its tasks that are not an Exception, such as a library's
             # SystemExit.
-            if isinstance(error, CancelledError):
+            if isinstance(error, asyncio.CancelledError):
                 raise
         finally:
             port.tasks.pop(ticket, None)
@@ -126,7 +126,11 @@ class Handler:
         native = port.native
         try:
             failure = self.failure(error)
-            if not is_suspension(error):
+            # The handler ended to wait for its client, or because nothing waits for its answer.
+            is_expected = consists_of(error, Suspended) or (
+                consists_of(error, (CancelledError, ClosedError)) and native.cancelled(ticket)
+            )
+            if not is_expected:
                 if port.telemetry is not None:
                     port.telemetry.record_exception(error)
                 if scope is not None and scope.error is None:
