@@ -9,6 +9,7 @@ import enum
 import gc
 import logging
 import time
+import uuid
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from trunkline import (
     Field,
     InputRequired,
     InvalidArgumentError,
+    ProtocolError,
     Server,
     SyncContext,
     elicit,
@@ -250,6 +252,41 @@ def test_eli_12_eli_13_a_user_may_say_no(asking: list[str], revision: str, actio
     with Peer(asking, revision, capabilities=CAPABILITIES, answer=answer) as peer:
         assert peer.call("person") == f"{action} None"
         assert peer.call("person_in_thread") == f"{action} None"
+
+
+@dataclass
+class Ticket:
+    id: uuid.UUID
+
+
+@pytest.mark.parametrize("tool", ["ask", "ask_in_thread"])
+@pytest.mark.parametrize("revision", SINCE_ELICITATION)
+def test_eli_11_content_that_does_not_fit_the_class_of_the_form_is_an_error_of_the_client(
+    revision: str, tool: str
+) -> None:
+    server = Server("test", version="1")
+
+    @server.tool
+    async def ask(ctx: Context) -> str:
+        return (await ctx.elicit("Which ticket?", Ticket)).action
+
+    @server.tool
+    def ask_in_thread(ctx: SyncContext) -> str:
+        return ctx.elicit("Which ticket?", Ticket).action
+
+    def fill_in(_request: object) -> ElicitResult[dict[str, str]]:
+        return ElicitResult("accept", {"id": "abc"})
+
+    async def check() -> None:
+        client = Client(server, revision=revision)
+        client.on_elicit(fill_in)
+        async with client:
+            with pytest.raises(ProtocolError, match="Invalid response from the client: /id: badly formed") as caught:
+                await client.call_tool(tool)
+            assert caught.value.code == -32600
+
+    assert ask and ask_in_thread
+    run(check())
 
 
 @pytest.mark.parametrize("revision", ["2025-11-25", MODERN])

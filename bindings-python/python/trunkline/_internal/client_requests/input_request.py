@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from .._generated.models import ElicitAction
+from ..errors import ProtocolError
 from ..model.base import Model, present
 from ..schema.elicitation_forms import Form
 from ..schema.jsonable import jsonable
+from ..schema.refusals import REFUSALS, refusal
 
 T = TypeVar("T")
 
@@ -73,12 +75,20 @@ class ElicitResult(Model, Generic[T]):
 
 
 def read_form(form: Form | None) -> Callable[[Any], ElicitResult[Any]]:
-    """Return a function that reads a response to the form."""
+    """Return a function that reads a response to the form. It raises ProtocolError for content that
+    matches the schema, but not the class.
+    """
 
     def read(answer: Any) -> ElicitResult[Any]:
         if answer["action"] != "accept" or form is None:
             return ElicitResult(answer["action"])
         content: dict[str, Any] = answer.get("content") or {}
-        return ElicitResult("accept", content if form.read is None else form.read(content))
+        if form.read is None:
+            return ElicitResult("accept", content)
+        try:
+            return ElicitResult("accept", form.read(content))
+        except REFUSALS as error:
+            place, reason = refusal(error, content)
+            raise ProtocolError(f"Invalid response from the client: {place or '/'}: {reason}", -32600) from error
 
     return read
