@@ -20,9 +20,15 @@ const serving = new Set<unknown>();
 /**
  * Serves until the end. A signal that the program doesn't handle itself calls `close`; a second one
  * has its default effect. `serve` gets `true` if both are handled here, so that the core handles
- * them too and can end a process whose event loop is blocked. Rejects if `close` does first.
+ * them too and can end a process whose event loop is blocked. Rejects if `close` does first. Once
+ * `settled` has resolved as well, handlers and child processes no longer keep the process alive.
  */
-export async function endedBySignals<T>(serve: (areHandled: boolean) => Promise<T>, close: (signal: NodeJS.Signals) => Promise<void>): Promise<T> {
+export async function endedBySignals<T>(
+  serve: (areHandled: boolean) => Promise<T>,
+  close: (signal: NodeJS.Signals) => Promise<void>,
+  settled = (): Promise<unknown> => Promise.resolve(),
+): Promise<T> {
+  const ownChildren = countChildren();
   const handled = SIGNALS.filter((signal) => process.listeners(signal).every((listener) => serving.has(listener)));
   const forget = (): void => {
     for (const signal of handled) process.removeListener(signal, stop);
@@ -34,7 +40,13 @@ export async function endedBySignals<T>(serve: (areHandled: boolean) => Promise<
   const stop = (signal: NodeJS.Signals): void => {
     forget();
     if (process.pid === 1) for (const signal of handled) process.on(signal, exit);
-    void close(signal).finally(exitUnlessSettled).catch(fail);
+    void close(signal)
+      .finally(() => {
+        void settled().then(() => {
+          exitUnlessSettled(ownChildren);
+        });
+      })
+      .catch(fail);
   };
   serving.add(stop);
   for (const signal of handled) process.on(signal, stop);
@@ -49,25 +61,27 @@ export async function endedBySignals<T>(serve: (areHandled: boolean) => Promise<
 
 /**
  * Exits once only handlers that ignore their cancellation, or only child processes left by
- * handlers, keep the event loop alive: either could do so forever.
+ * handlers, keep the event loop alive: either could do so forever. Child processes that the program
+ * had before it served can't be told from those of handlers, so they must end by themselves.
  */
-export function exitUnlessSettled(): void {
+export function exitUnlessSettled(ownChildren: number): void {
   const exit = (what: string): void => {
     // Another server may still be listening, or finishing its calls.
     if (port().isServing) return;
     writeStderr(`trunkline: exiting while ${what} are still running: their server has stopped\n`);
     process.exit();
   };
-  const before = children().length;
+  const before = countChildren();
   const lookAtChildren = (): void => {
-    const running = children();
+    const running = countChildren();
     // Children that the program started since are its own concern, as is everything else.
-    if (running.length === 0 || running.length > before) return;
+    if (running === 0 || running > before) return;
     if (process.getActiveResourcesInfo().every((resource) => ofChildren.includes(resource))) exit("child processes");
   };
   setTimeout(() => {
     if (port().calls.ignoring.size > 0) exit("handlers");
   }, cancelTimeoutMs).unref();
+  if (ownChildren > 0) return;
   setTimeout(() => setInterval(lookAtChildren, cancelTimeoutMs).unref(), childExitTimeoutMs).unref();
 }
 
@@ -90,6 +104,7 @@ export function exitIfStarved(): void {
   const watching = setInterval(look, cancelTimeoutMs).unref();
 }
 
-function children(): string[] {
-  return process.getActiveResourcesInfo().filter((resource) => resource === "ProcessWrap");
+/** Returns the number of child processes that keep the event loop alive. */
+export function countChildren(): number {
+  return process.getActiveResourcesInfo().filter((resource) => resource === "ProcessWrap").length;
 }

@@ -47,7 +47,8 @@ export class Listener {
    * may complete within `drainDeadline`. A second signal ends the process at once. A handler that
    * blocks the event loop for all that time does not keep the process alive: it exits with status
    * 1. Nor do child processes left by handlers: two seconds after a signal has closed the listener,
-   * the process exits with 0 if nothing else is running.
+   * the process exits with 0 if nothing else is running, unless the program had child processes of
+   * its own before.
    *
    * @throws The error of the lifespan, if closing it fails.
    */

@@ -1,4 +1,6 @@
 // Servers.
+import { EventEmitter } from "node:events";
+
 import { checkFunction, invalid } from "./errors.js";
 import { ClosedError, type TrunklineError } from "./generated/errors.js";
 import { completionFeature, type CompletionHandler } from "./features/completion.js";
@@ -12,7 +14,7 @@ import { resourceFeature, type ResourceChanges, type ResourceOptions, type Resou
 import { directoryFeature, skillFeature, type SkillFiles } from "./features/skill.js";
 import { toolFeature, type Handler, type ToolChanges, type ToolOptions } from "./features/tool.js";
 import { verifierFeature } from "./features/verifier.js";
-import { endedBySignals, exitIfStarved, exitUnlessSettled } from "./foreground.js";
+import { countChildren, endedBySignals, exitIfStarved, exitUnlessSettled } from "./foreground.js";
 import { fetchHandler, type FetchHandler } from "./http-mount/fetch-handler.js";
 import { Mount } from "./http-mount/mount.js";
 import { nodeHandler, type NodeHandler } from "./http-mount/node-handler.js";
@@ -258,7 +260,8 @@ export class Server {
    * Handlers can't keep the process alive. The process exits with status 1 if a handler still
    * blocks the event loop two seconds after the end, or has blocked it from the signal until
    * `drainDeadline`. It exits with 0 half a second after the end if only handlers of cancelled
-   * calls are running, and two seconds after the end if only child processes of handlers are left.
+   * calls are running, and two seconds after the end if only child processes of handlers are left,
+   * unless the program had some of its own when it began to serve.
    *
    * @throws The error of the lifespan, or the error that ended the input.
    */
@@ -266,6 +269,7 @@ export class Server {
     // On other systems the core redirects the descriptor.
     if (process.platform === "win32") process.stdout.write = process.stderr.write.bind(process.stderr);
     const opened = new OpenHandle(exitIfStarved);
+    const ownChildren = countChildren();
     const serve = async (signals: boolean): Promise<TrunklineError | undefined> => {
       await this.#listen({ type: "stdio" }, { opened, foreground: true, signals });
       return opened.end;
@@ -277,7 +281,7 @@ export class Server {
     };
     const error = await endedBySignals(serve, close);
     this.#lifespan.rethrow();
-    exitUnlessSettled();
+    exitUnlessSettled(ownChildren);
     if (error) throw error;
   }
 
@@ -357,7 +361,8 @@ export class Server {
    * has arrived and this server is closed. Calls `web.close()` first, so that new connections go to
    * other processes. Streams, which the web server would wait for, end at once; calls in flight may
    * complete within `drainDeadline`. Signals that the program handles itself are left to it; a
-   * second signal ends the process at once.
+   * second signal ends the process at once. Handlers that ignore their cancellation do not keep the
+   * process alive: it exits with 0 half a second after the web server has closed.
    *
    * ```ts
    * const web = app.listen(8000);
@@ -369,18 +374,26 @@ export class Server {
    */
   async closeOnSignal(web?: { close(): unknown; closeIdleConnections?(): void }): Promise<void> {
     const failures: unknown[] = [];
+    let closing = Promise.resolve();
+    const closeWeb = async (): Promise<void> => {
+      // The `close` of a server of `node:http` returns before its last connection has ended.
+      const ended = web instanceof EventEmitter ? new Promise((resolve) => web.once("close", resolve)) : undefined;
+      await web?.close();
+      await ended;
+    };
     const close = async (): Promise<void> => {
-      const closeWeb = async (): Promise<void> => {
-        await web?.close();
-      };
-      const closing = closeWeb();
+      closing = closeWeb();
       closing.catch((error: unknown) => failures.push(error));
       // Not awaited: some wait for their connections. A late failure is only logged.
       callBack("closing the web server", () => closing, []);
       // Connections that were busy when the web server closed would be kept alive for seconds.
       await this.close().finally(() => web?.closeIdleConnections?.());
     };
-    await endedBySignals(() => this.#closed, close);
+    await endedBySignals(
+      () => this.#closed,
+      close,
+      () => Promise.allSettled([closing]),
+    );
     if (failures.length > 0) throw failures[0];
     this.#lifespan.rethrow();
   }

@@ -3,7 +3,9 @@ import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
+import { get } from "node:http";
 import { createInterface } from "node:readline";
+import { text as textOf } from "node:stream/consumers";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -157,6 +159,49 @@ if (process.platform !== "win32") {
     assert.deepEqual([status, stdout], [0, "ended\n"], stderr);
   });
 
+  test("a handler that ignores its cancellation ends neither other requests of the web server nor the program", { timeout: 60_000 }, async () => {
+    const program = `${head}
+      import { createServer } from "node:http";
+      server.registerTool("wait", {}, (_, { signal }) => {
+        signal.addEventListener("abort", () => console.log("cancelled"));
+        console.log("called");
+        return new Promise((resolve) => setTimeout(resolve, 60_000));
+      });
+      const mcp = server.handler({ path: "/mcp" });
+      const web = createServer((request, response) => {
+        if (request.url !== "/slow") return mcp(request, response);
+        console.log("slow");
+        setTimeout(() => response.end("slow"), 1500);
+      });
+      web.listen(0, "127.0.0.1", () => console.log(web.address().port));
+      await server.closeOnSignal(web);
+      console.log("closed");`;
+    const child = spawn(process.execPath, ["--input-type=module", "-e", program], { cwd: home, stdio: ["ignore", "pipe", "inherit"] });
+    const exit = once(child, "exit");
+    try {
+      const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+      const line = async () => (await lines.next()).value;
+      const address = `http://127.0.0.1:${await line()}`;
+      const client = await Client.connect(`${address}/mcp`, { revision: "2026-07-28" });
+      const cancel = new AbortController();
+      const call = client.callTool("wait", {}, { signal: cancel.signal });
+      assert.equal(await line(), "called");
+      cancel.abort();
+      await assert.rejects(call);
+      assert.equal(await line(), "cancelled");
+      await client.close();
+      const asked = once(get(`${address}/slow`, { agent: false }), "response");
+      assert.equal(await line(), "slow");
+      child.kill("SIGTERM");
+      const [response] = await asked;
+      assert.deepEqual([response.statusCode, await textOf(response)], [200, "slow"]);
+      assert.equal(await line(), "closed");
+      assert.deepEqual(await exit, [0, null]);
+    } finally {
+      child.kill("SIGKILL");
+    }
+  });
+
   test("a signal that the program handles itself is left to it", () => {
     const { status, stdout, stderr } = run(`${head}
       const own = new Promise((resolve) => process.on("SIGINT", () => resolve(console.log("own"))));
@@ -180,6 +225,21 @@ if (process.platform !== "win32") {
       assert.deepEqual([status, stdout], [0, "stuck false\n"], stderr);
       assert.match(stderr, /closing the web server failed: Error: stuck/);
     }
+  });
+
+  test("a program waits for the child process that it had before it served", { timeout: 60_000 }, () => {
+    const slow = JSON.stringify('process.on("SIGTERM", () => setTimeout(process.exit, 4000)); setInterval(() => {}, 60_000); console.log("ready");');
+    const { status, stdout, stderr } = run(`${head}
+      import { spawn } from "node:child_process";
+      import { once } from "node:events";
+      const own = spawn(process.execPath, ["-e", ${slow}], { stdio: ["ignore", "pipe", "inherit"] });
+      await once(own.stdout, "data");
+      const exit = once(own, "exit");
+      await server.serveStdio();
+      own.kill();
+      await exit;
+      console.error("its child has ended");`);
+    assert.deepEqual([status, stdout, stderr], [0, "", "its child has ended\n"]);
   });
 
   test("child processes left by a handler do not keep a stopped server alive", { timeout: 60_000 }, async () => {
