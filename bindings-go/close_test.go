@@ -379,3 +379,29 @@ func TestClosingAClientEndsItsStreams(t *testing.T) {
 		returns(t, "a stream", streams.Wait)
 	}
 }
+
+func TestAContextEndsWhileALifespanOpens(t *testing.T) {
+	server := trunkline.NewServer("opening", "1", trunkline.ServerOptions{DrainDeadline: 100 * time.Millisecond})
+	opening, released, closed := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	err := server.SetLifespan(func() error {
+		close(opening)
+		<-released
+		return nil
+	}, func() { close(closed) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-opening
+		cancel()
+	}()
+	returns(t, "ListenAndServe", func() {
+		if err := server.ListenAndServe(ctx, trunkline.HTTPOptions{Port: trunkline.Ptr(0)}); !errors.Is(err, context.Canceled) || !errors.Is(err, trunkline.ErrCancelled) {
+			t.Error(err)
+		}
+	})
+	close(released)
+	returns(t, "the end of the lifespan", func() { <-closed })
+	returns(t, "Close", func() { _ = server.Close(t.Context()) })
+}

@@ -122,25 +122,51 @@ func (server *Server) CheckStore(ctx context.Context) ([]string, error) {
 }
 
 // ServeStdio serves standard input and output until the input or the context ends, or SIGINT or
-// SIGTERM arrives, and then closes the server. A process can do this only once. Afterwards,
-// anything written to standard output goes to standard error.
+// SIGTERM arrives, and then closes the server, like ListenAndServe. A process can do this only once.
+// Afterwards, anything written to standard output goes to standard error.
 func (server *Server) ServeStdio(ctx context.Context) error {
 	return server.serve(ctx, func() (*Listener, error) { return server.listener(c.ServerListenStdio(&server.owner)) })
 }
 
 // ListenAndServe listens and serves until the context ends, or SIGINT or SIGTERM arrives, and then
-// closes the server.
+// closes the server. If the lifespan is still opening then, it has as much time as calls in flight.
+// After that ListenAndServe returns, with an error if the context has ended; what opens later is closed
+// at once.
 func (server *Server) ListenAndServe(ctx context.Context, options ...HTTPOptions) error {
 	return server.serve(ctx, func() (*Listener, error) { return server.Listen(options...) })
 }
 
-func (server *Server) serve(ctx context.Context, open func() (*Listener, error)) error {
+func (server *Server) serve(given context.Context, open func() (*Listener, error)) error {
 	// Before the first call, which a signal with its default action would silently end.
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(given, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// A second signal ends the program.
 	context.AfterFunc(ctx, stop)
-	listener, err := open()
+	var listener *Listener
+	var err error
+	opened := make(chan struct{})
+	go func() {
+		defer close(opened)
+		listener, err = open()
+	}()
+	select {
+	case <-opened:
+	case <-ctx.Done():
+		select {
+		case <-opened:
+		case <-time.After(time.Duration(server.drain) * time.Millisecond):
+			// Nobody waits for a listener that arrives later.
+			go func() {
+				if <-opened; err == nil {
+					_ = listener.Close(ctx)
+				}
+			}()
+			if given.Err() != nil {
+				return cancelled(given)
+			}
+			return nil
+		}
+	}
 	if err != nil {
 		return err
 	}
