@@ -319,6 +319,30 @@ class TestTools < TrunklineTest
     assert_match(/this process/, error.message)
   end
 
+  def test_exceptions_that_middleware_has_recovered_from_are_not_raised
+    runs = 0
+    client = connected({ raise_exceptions: true }) do |server|
+      server.tool("bug") { raise ArgumentError, "secret" }
+      server.tool("flaky") { (runs += 1) == 1 ? raise("not yet") : "at last" }
+      server.resource("test://bug") { raise ArgumentError, "a secret of a resource" }
+      server.middleware do |request|
+        result = request.proceed
+        case request.params.dig("_meta", "wanted")
+        when "recovered" then { "content" => [{ "type" => "text", "text" => "recovered" }] }
+        when "again" then request.proceed
+        else result
+        end
+      end
+      server.middleware { |request| request.proceed }
+    end
+    logged do
+      assert_equal "recovered", client.call_tool("bug", meta: { "wanted" => "recovered" }).text
+      assert_equal "at last", client.call_tool("flaky", meta: { "wanted" => "again" }).text
+      assert_equal "secret", assert_raises(ArgumentError) { client.call_tool("bug") }.message
+      assert_equal "a secret of a resource", assert_raises(ArgumentError) { client.read_resource("test://bug") }.message
+    end
+  end
+
   def test_definitions_are_checked
     server = Trunkline::Server.new("test", version: "1")
     assert_raises(Trunkline::InvalidArgumentError) { server.tool("no block") }

@@ -95,6 +95,7 @@ module Trunkline
 
       value = @requests.spans.serve(ticket) { callable.run.call(Requests.parse(body), context) }
       shape, bytes = callable.converted(value)
+      context.ended(value)
       @native.complete(ticket, shape, bytes)
       answered = true
       finish(ticket)
@@ -135,6 +136,7 @@ module Trunkline
     end
 
     def failure(error, callable, context)
+      context.ended(error)
       case error
       when ToolError then { "kind" => "tool", "message" => error.message }
       when InvalidArguments then { "kind" => "invalid", "message" => error.message, "path" => error.path }
@@ -145,7 +147,7 @@ module Trunkline
         { "kind" => "protocol", "message" => error.message, "data" => { "error" => "insufficient_scope", "scopes" => error.scopes } }
       else
         unless error.is_a?(Suspended) || context.over?
-          context.failed(error)
+          context.ended(error, error)
           report(error, callable, context)
         end
         { "kind" => "internal", "message" => error.full_message(highlight: false, order: :top), "logged" => true }

@@ -106,11 +106,22 @@ module Trunkline
 
     # Runs the rest of a request, for middleware.
     # @api private
-    def proceed(params = nil) = @requests.send(@ticket, Waist::NEXT, params, scope: scope.tap { vars })
+    def proceed(params = nil)
+      inner = Requests::Scope.new(vars)
+      outcome = @requests.send(@ticket, Waist::NEXT, params, scope: inner)
+    rescue StandardError => e
+      outcome = e
+      raise
+    ensure
+      (@passed_on ||= {}.compare_by_identity)[outcome] = inner.failure if inner&.failure
+    end
 
-    # Keeps the exception that ended the handler, for a caller in this process.
+    # Keeps the exception that ended the handler, for a caller in this process. Middleware passes it on
+    # with the result, or the error, that it got from `proceed`; otherwise it has recovered from it.
     # @api private
-    def failed(error) = @scope && @scope.failure ||= error
+    def ended(outcome, failure = nil)
+      @scope.failure ||= @passed_on&.fetch(outcome, nil) || failure if @scope
+    end
 
     # True if nothing waits for the answer any more.
     # @api private
