@@ -77,6 +77,25 @@ class TestLifecycle < TrunklineTest
     assert_equal ["closed\n", 0], [output, status.exitstatus], errors
   end
 
+  # As with minitest/autorun, or in the classic style of Sinatra.
+  def test_programs_may_run_in_handlers_of_the_exit
+    output, errors, status = run_program(<<~'RUBY')
+      at_exit do
+        listener = @server.listen(port: 0)
+        Trunkline::Client.connect(url: listener.url) { |client| puts client.call_tool("echo", { text: "last" }).text }
+      end
+      require "trunkline"
+      at_exit do
+        puts @client.call_tool("echo", { text: "late" }).text
+        Trunkline::Client.connect(server: @server) { puts "again" }
+      end
+      @server = Trunkline::Server.new("x", version: "1", lifespan: -> { Class.new { def close = puts("closed") }.new })
+      @server.tool("echo") { |text:| text }
+      @client = Trunkline::Client.connect(server: @server)
+    RUBY
+    assert_equal [%w[late again closed last closed], 0], [output.split, status.exitstatus], errors
+  end
+
   def test_programs_end_while_handlers_run
     started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
     _, errors, status = run_program(<<~RUBY)

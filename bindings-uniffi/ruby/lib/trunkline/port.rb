@@ -10,14 +10,28 @@ module Trunkline
 
     @lock = Mutex.new
 
-    # The port of this process. After a fork, the child gets its own, where a server registers itself
-    # again; connections and listeners of the parent's raise {ForkedError}.
-    def self.current
-      @lock.synchronize do
-        @current = nil if @current&.foreign?
-        @current ||= new
+    class << self
+      # The port of this process. After a fork, the child gets its own, where a server registers itself
+      # again; connections and listeners of the parent's raise {ForkedError}. A handler of `at_exit` that
+      # runs after the port has closed also gets another one.
+      def current
+        @lock.synchronize do
+          @current = nil if @current&.over?
+          @current ||= new
+        end
       end
+
+      # Closes the port at the exit of the process.
+      def finish
+        @exiting = true
+        @lock.synchronize { @current }&.finish
+      end
+
+      def exiting? = @exiting
     end
+    # Before the handlers of programs that run in one, as with `minitest/autorun`: Ruby calls the last
+    # one first.
+    at_exit { finish }
 
     attr_reader :native, :requests, :pool
 
@@ -84,12 +98,26 @@ module Trunkline
     # True if the port belongs to the process that this one was forked from.
     def foreign? = @pid != Process.pid
 
+    # True if nothing can be opened here any more.
+    def over? = foreign? || @closed
+
     # Starts the threads, unless they run.
     # @raise [ForkedError] in a child: the threads are those of the parent
     def ensure_running
       raise ForkedError, "the client or listener belongs to the parent process: open a new one after the fork" if foreign?
 
       @lock.synchronize { start unless @receivers }
+    end
+
+    # Closes everything at the exit of the process. A forked child leaves its parent's port alone.
+    def finish
+      return if foreign? || @receivers.nil?
+
+      begin
+        drain_listeners
+      ensure
+        close
+      end
     end
 
     private
@@ -102,7 +130,7 @@ module Trunkline
     end
 
     def start
-      at_exit { finish }
+      at_exit { finish } if Port.exiting?
       @receivers = Receivers.new(@native, receive: method(:receive), abandon: method(:abandon)).tap(&:start)
     end
 
@@ -179,15 +207,6 @@ module Trunkline
       @lock.synchronize { @owners.delete(handle) }
     end
 
-    # Closes everything at the exit of the process. A forked child leaves its parent's port alone.
-    def finish
-      return if foreign?
-
-      drain_listeners
-    ensure
-      close unless foreign?
-    end
-
     # Lets calls in flight complete, as after a signal. A signal, or a second one, ends the process at
     # once.
     def drain_listeners
@@ -198,6 +217,7 @@ module Trunkline
     end
 
     def close
+      @closed = true
       notices = @notices.values
       @native.close(0, 0)
       @receivers.join(EXIT_TIMEOUT)

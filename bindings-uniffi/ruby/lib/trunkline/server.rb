@@ -217,7 +217,7 @@ module Trunkline
       serving = @open.select(&:open?)
       serving.each { |handle| handle.begin_close(deadline) }
       serving.each(&:wait)
-      unregister(@handle) if @handle && !@port.foreign?
+      unregister(@handle) if @handle && !@port.over?
       @handle = nil
     end
 
@@ -243,9 +243,9 @@ module Trunkline
 
     private
 
-    # The port of this process. In a child, the server is registered there first.
+    # The port of this process. If it is another one, as in a child, the server is registered there first.
     def port
-      @lock.synchronize { settle(Port.current) if @handle && @port.foreign? } if @port.foreign?
+      @lock.synchronize { settle(Port.current) if @handle && @port.over? } if @port.over?
       @port
     end
 
@@ -364,7 +364,7 @@ module Trunkline
       return unless entry.handle
 
       # In a child, the parent's is left alone.
-      unregister(entry.handle) if @handle && !@port.foreign?
+      unregister(entry.handle) if @handle && !@port.over?
       @lock.synchronize { @entries.delete_if { |one| one.equal?(entry) } }
       entry.handle = nil
     end
