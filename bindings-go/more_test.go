@@ -176,6 +176,26 @@ func TestMiddlewareSeesRequestsAndResults(t *testing.T) {
 	}
 }
 
+func TestPagesOfAListAreRequestsOfTheirOwn(t *testing.T) {
+	server := trunkline.NewServer("paged", "1", trunkline.ServerOptions{PageSize: 1})
+	for _, name := range []string{"one", "two"} {
+		trunkline.Must(trunkline.AddTool(server, trunkline.Tool{Name: name}, func(context.Context, *trunkline.Call, struct{}) (string, error) {
+			return name, nil
+		}))
+	}
+	type key struct{}
+	var seen []any
+	trunkline.Must(server.Use(func(ctx context.Context, call *trunkline.Call, _ string, _ json.RawMessage) (json.RawMessage, error) {
+		seen = append(seen, ctx.Value(key{}))
+		return call.Next(context.WithValue(ctx, key{}, len(seen)), nil)
+	}, "tools/list"))
+	client, err := trunkline.ConnectMemory(t.Context(), server)
+	client = connected(t, client, err)
+	if tools, err := client.ListTools(t.Context()); err != nil || len(tools) != 2 || len(seen) != 2 || seen[0] != nil || seen[1] != nil {
+		t.Error(tools, err, seen)
+	}
+}
+
 func TestAPanicOfAHandlerIsAFailure(t *testing.T) {
 	server := newServer(t)
 	if _, err := trunkline.AddTool(server, trunkline.Tool{Name: "panic"}, func(context.Context, *trunkline.Call, struct{}) (string, error) {

@@ -45,7 +45,7 @@ pub struct trunkline_call {
     lent: Mutex<Vec<Text>>,
     /// Values lent for as long as the call lives.
     lent_vars: Mutex<Vec<Arc<UserData>>>,
-    /// The scope of its exchange or middleware; for other calls, created on demand.
+    /// The scope of its request; unless something in the host caused it, created on demand.
     scope: OnceLock<Arc<CallScope>>,
     answered: AtomicBool,
     on_cancel: Mutex<OnCancel>,
@@ -112,7 +112,7 @@ impl EventReceiver for Registered {
             arguments: Text::copy(event.body.into_bytes()),
             lent: Mutex::default(),
             lent_vars: Mutex::default(),
-            scope: scope.map_or_else(OnceLock::new, OnceLock::from),
+            scope: scope.map_or_else(OnceLock::new, |scope| OnceLock::from(scope.of_call())),
             answered: AtomicBool::new(false),
             on_cancel: Mutex::default(),
             registered: self.clone(),

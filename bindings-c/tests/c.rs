@@ -84,7 +84,7 @@ scenarios! {
     freed_while_requesting skill access_tokens unix_socket stdio http mounted probes rate_limit many_threads options event_loop notifications waking no_descriptors forked unread_stderr closed_leaves_nothing
     signals_stop_all_servers stop_ends_all_runs stop_in_signal_handler stop_leaves_errno freed_inside_callbacks one_at_a_time turns_and_ends_of_other_threads dispatching_and_blocking outputs_come_first listeners_close_together
     client_operations host_requests channel hostile_answers subscriptions client_tasks manual_input tasks_by_hand group composition proxied_tasks telemetry
-    world_of_a_call data_of_a_mounted_server data_of_a_task tokens_of_a_mounted_server lifespan own_descriptors json_writer stores own_stores plain_strings stood_by mounts
+    world_of_a_call values_of_a_batch data_of_a_mounted_server data_of_a_task tokens_of_a_mounted_server lifespan own_descriptors json_writer stores own_stores plain_strings stood_by mounts
 }
 
 #[test]

@@ -1237,9 +1237,10 @@ static void big(trunkline_call *call, void *user_data) {
   free(letters);
 }
 
-#define OPENING                                                                                              \
-  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\"," \
+#define OPENING_OF(revision)                                                                                  \
+  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"" revision "\"," \
   "\"capabilities\":{},\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}"
+#define OPENING OPENING_OF("2025-11-25")
 #define CALLING(tool) \
   "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"" tool "\",\"arguments\":{\"message\":\"hi\"}}}"
 
@@ -1958,6 +1959,7 @@ static const struct {
     {"proxied_tasks", proxied_tasks},
     {"telemetry", telemetry},
     {"world_of_a_call", world_of_a_call},
+    {"values_of_a_batch", values_of_a_batch},
     {"data_of_a_mounted_server", data_of_a_mounted_server},
     {"data_of_a_task", data_of_a_task},
     {"tokens_of_a_mounted_server", tokens_of_a_mounted_server},

@@ -112,6 +112,51 @@ static void count_reply(trunkline_result result, const trunkline_str *json, cons
   ++*(int *)user_data;
 }
 
+/* Keeps the requests of a batch until both have arrived, each with its own value. */
+static void number_requests(trunkline_call *call, void *user_data) {
+  world_seen *seen = (world_seen *)user_data;
+  size_t index;
+  CHECK(seen->count < 2 && trunkline_call_var(call, S("number")) == NULL);
+  CHECK(trunkline_call_set_var(call, S("number"), &seen->exchanges[seen->count], NULL) == TRUNKLINE_OK);
+  seen->calls[seen->count++] = trunkline_call_retain(call);
+  for (index = 0; seen->count == 2 && index < 2; ++index) {
+    OK(trunkline_call_next(seen->calls[index], NOTHING, NULL, NULL, NULL, &error));
+    trunkline_call_free(seen->calls[index]);
+  }
+}
+
+/* Marks the value of its request. */
+static void mark_number(trunkline_call *call, void *user_data) {
+  const void **number = (const void **)trunkline_call_var(call, S("number"));
+  (void)user_data;
+  CHECK(number != NULL && *number == NULL);
+  *number = number;
+  CHECK(trunkline_call_return_text(call, S("marked")) == TRUNKLINE_OK);
+}
+
+static void values_of_a_batch(void) {
+  trunkline_server *server = new_server();
+  trunkline_listener *listener = NULL;
+  trunkline_http_exchange *exchange;
+  response opening, batch;
+  world_seen seen;
+  memset(&seen, 0, sizeof seen);
+  add(server, S(PLAIN("mark")), mark_number, NULL);
+  OK(trunkline_server_add_middleware(server, S("[\"tools/call\"]"), number_requests, &seen, NULL, &error));
+  OK(trunkline_server_mount_http(server, NULL, &listener, &error));
+  exchange = post(listener, &opening, "", "localhost", OPENING_OF("2025-03-26"));
+  answered(server, &opening);
+  trunkline_http_exchange_free(exchange);
+  exchange = post(listener, &batch, opening.session, "localhost",
+                  "[{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"mark\"}},"
+                  "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"mark\"}}]");
+  answered(server, &batch);
+  CHECK(batch.status == 200 && seen.exchanges[0] && seen.exchanges[1]);
+  trunkline_http_exchange_free(exchange);
+  trunkline_listener_free(listener);
+  trunkline_server_free(server);
+}
+
 static void world_of_a_call(void) {
   trunkline_server *server = new_server();
   trunkline_client *client = NULL;
