@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -83,8 +84,9 @@ func (listener *Listener) serve(writer http.ResponseWriter, request *http.Reques
 		return
 	}
 	defer c.HttpExchangeFree(started)
-	defer context.AfterFunc(request.Context(), exchange.chunks.close)()
-	if err := passOn(started, request); err != nil {
+	isWhole, err := exchange.read(started, http.NewResponseController(writer), request.Body)
+	if err != nil && !exchange.hasHead() && exchange.ctx.Err() == nil {
+		c.HttpCancel(started)
 		status := http.StatusBadRequest
 		if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 			status = http.StatusRequestEntityTooLarge
@@ -92,7 +94,7 @@ func (listener *Listener) serve(writer http.ResponseWriter, request *http.Reques
 		http.Error(writer, http.StatusText(status), status)
 		return
 	}
-	exchange.respond(started, writer, request, patience)
+	exchange.respond(started, writer, request, isWhole, patience)
 }
 
 func (listener *Listener) start(request *http.Request, data handle) (uintptr, error) {
@@ -120,23 +122,64 @@ func (listener *Listener) start(request *http.Request, data handle) (uintptr, er
 // isEmpty says whether there is no body. Only that of a test is nil, made with http.NewRequest.
 func isEmpty(body io.ReadCloser) bool { return body == nil || body == http.NoBody }
 
-// passOn passes on the body of a request.
-func passOn(exchange uintptr, request *http.Request) error {
-	if isEmpty(request.Body) {
-		return nil
+// restTimeout limits the rest of a body whose response is known. A client that is still sending may
+// lose the response if the connection is dropped at once.
+const restTimeout = 2 * time.Second
+
+// read passes on the body of a request, and returns whether all of it was read. Once there is a
+// response, or the context has ended, the rest has a deadline, which also applies when the
+// http.Server discards it.
+func (exchange *exchange) read(started uintptr, control *http.ResponseController, body io.ReadCloser) (isWhole bool, err error) {
+	if isEmpty(body) {
+		return true, nil
 	}
+	limit := func() { _ = control.SetReadDeadline(time.Now().Add(restTimeout)) }
+	var watching sync.WaitGroup
+	reading := make(chan struct{})
+	watching.Go(func() {
+		select {
+		case <-exchange.head:
+			limit()
+		case <-exchange.ctx.Done():
+			limit()
+		case <-reading:
+		}
+	})
+	isWhole, err = passOn(started, body)
+	close(reading)
+	watching.Wait()
+	switch {
+	case isWhole:
+		// The http.Server reads on, to notice a client that disconnects.
+		_ = control.SetReadDeadline(time.Time{})
+	case err == nil:
+		limit()
+	}
+	return isWhole, err
+}
+
+// passOn passes on a body until its end, or until the rest is not wanted.
+func passOn(exchange uintptr, body io.Reader) (isWhole bool, err error) {
 	buffer := make([]byte, 32<<10)
 	for {
-		read, err := request.Body.Read(buffer)
+		read, err := body.Read(buffer)
 		end := errors.Is(err, io.EOF)
 		if err != nil && !end {
-			c.HttpCancel(exchange)
-			return err
+			return false, err
 		}
 		wanted, refused := c.HttpBody(exchange, unsafe.SliceData(buffer), uintptr(read), end)
 		if refused != nil || end || !wanted {
-			return nil
+			return end, nil
 		}
+	}
+}
+
+func (exchange *exchange) hasHead() bool {
+	select {
+	case <-exchange.head:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -145,14 +188,22 @@ func (exchange *exchange) isStream() bool {
 	return strings.HasPrefix(exchange.header.Get("Content-Type"), "text/event-stream")
 }
 
-func (exchange *exchange) respond(started uintptr, writer http.ResponseWriter, request *http.Request, patience time.Duration) {
+func (exchange *exchange) respond(started uintptr, writer http.ResponseWriter, request *http.Request, isWhole bool, patience time.Duration) {
+	ctx := exchange.ctx
 	select {
 	case <-exchange.head:
-	case <-exchange.ctx.Done():
+	case <-ctx.Done():
+	}
+	if !exchange.hasHead() {
 		// The deadline may be one of middleware, while the client still waits.
 		http.Error(writer, http.StatusText(http.StatusGatewayTimeout), http.StatusGatewayTimeout)
 		return
 	}
+	if !isWhole {
+		// A read that fails after its deadline ends the context, but the client waits for its response.
+		ctx = context.WithoutCancel(ctx)
+	}
+	defer context.AfterFunc(ctx, exchange.chunks.close)()
 	for name, values := range exchange.header {
 		// A wrapper may have set some. These have one value.
 		if name == "Content-Type" || name == "Access-Control-Allow-Origin" {
@@ -172,7 +223,7 @@ func (exchange *exchange) respond(started uintptr, writer http.ResponseWriter, r
 	}
 	for {
 		chunk, open := exchange.chunks.get()
-		if exchange.ctx.Err() != nil || !open && !exchange.isCut.Load() {
+		if ctx.Err() != nil || !open && !exchange.isCut.Load() {
 			sender.end()
 			return
 		}

@@ -51,6 +51,58 @@ type failingReader struct{}
 
 func (failingReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
+func TestADeadlineDoesNotWaitForTheBody(t *testing.T) {
+	handler := trunkline.Must(newServer(t).Handler())
+	reached := make(chan context.CancelFunc, 1)
+	web := httptest.NewServer(http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+		ctx, cancel := context.WithCancel(request.Context())
+		reached <- cancel
+		handler.ServeHTTP(writer, request.WithContext(ctx))
+	}))
+	t.Cleanup(web.Close)
+	body, writing := io.Pipe()
+	t.Cleanup(func() { _ = writing.Close() })
+	request := calling(t, web.URL, "greet")
+	request.Body, request.ContentLength = body, 10
+	go func() { (<-reached)() }()
+	response, err := (&http.Client{Timeout: 10 * time.Second}).Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	if response.StatusCode != http.StatusGatewayTimeout {
+		t.Error(response.Status)
+	}
+}
+
+// A refusal often comes before the body, and the connection stays.
+func TestARefusalKeepsItsConnection(t *testing.T) {
+	web := httptest.NewServer(trunkline.Must(newServer(t).Handler()))
+	t.Cleanup(web.Close)
+	dialed := 0
+	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		dialed++
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}}}
+	t.Cleanup(client.CloseIdleConnections)
+	for range 100 {
+		request := calling(t, web.URL, "greet")
+		request.Host = "evil.example"
+		response, err := client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, response.Body)
+		_ = response.Body.Close()
+		if response.StatusCode != http.StatusForbidden {
+			t.Fatal(response.Status)
+		}
+	}
+	if dialed != 1 {
+		t.Error("connections:", dialed)
+	}
+}
+
 func TestARequestMayHaveNoBody(t *testing.T) {
 	handler := trunkline.Must(newServer(t).Handler())
 	request := calling(t, "http://127.0.0.1", "greet")

@@ -294,6 +294,11 @@ func (site *mountSite) others(client *http.Client) string {
 // raw opens a connection and sends a call with that length of its body, or only the start of it.
 func (site *mountSite) raw(tool string, send, length int) (connection *net.TCPConn, rest string) {
 	site.Helper()
+	return site.rawWith("host: 127.0.0.1\r\nconnection: close\r\n", tool, send, length)
+}
+
+func (site *mountSite) rawWith(headers, tool string, send, length int) (connection *net.TCPConn, rest string) {
+	site.Helper()
 	dialed, err := net.Dial("tcp", site.web.Listener.Addr().String())
 	if err != nil {
 		site.Fatal(err)
@@ -310,7 +315,7 @@ func (site *mountSite) raw(tool string, send, length int) (connection *net.TCPCo
 	if send >= 0 {
 		body, rest = body[:send], body[send:]
 	}
-	head := "POST " + mountedAt + " HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n" + fmt.Sprintf("content-length: %d\r\n", length)
+	head := "POST " + mountedAt + " HTTP/1.1\r\n" + headers + fmt.Sprintf("content-length: %d\r\n", length)
 	for name, value := range headersOf(tool, "") {
 		head += name + ": " + value + "\r\n"
 	}
@@ -419,6 +424,27 @@ var mountPlays = map[string]mountPlay{
 			t.Fatal(err)
 		}
 		return seen{"status": float64(response.StatusCode), "started": site.started.hasHappened()}
+	},
+
+	"body that never comes": func(t *testing.T, framework string, row mountRow) seen {
+		site := newSite(t, framework, row, nil)
+		connection, _ := site.rawWith("host: evil.example\r\n", row.Tool, 0, 10)
+		// Earlier than the core gives up the body.
+		_ = connection.SetDeadline(time.Now().Add(10 * time.Second))
+		response, err := http.ReadResponse(bufio.NewReader(connection), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		site.await(site.begun, "the request")
+		site.await(site.ended, "the end of the handler")
+		// Neither of them waits for the body.
+		_ = site.server.Close(t.Context())
+		ending, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if err := site.web.Config.Shutdown(ending); err != nil {
+			t.Error(err)
+		}
+		return seen{"status": float64(response.StatusCode), "open": float64(len(site.begun))}
 	},
 
 	"gone within its body": func(t *testing.T, framework string, row mountRow) seen {

@@ -200,6 +200,18 @@ const PLAYS = {
     return { status: response.statusCode, started: await Promise.race([site.started.happened, false]) };
   },
 
+  "body that never comes": async (site, make, { tool, options }) => {
+    await site.listen(make, options);
+    const { headers } = call(tool);
+    const request = site.request(tool, { headers: { ...headers, host: "evil.example" }, body: { length: 10 } });
+    request.flushHeaders();
+    const [response] = await once(request, "response");
+    // A closing server would wait for open requests.
+    await site.server.close({ deadline: 600_000 });
+    request.destroy();
+    return { status: response.statusCode, open: 0 };
+  },
+
   "gone within its body": async (site, make, { tool, options }) => {
     await site.listen(make, options);
     const request = site.request(tool);

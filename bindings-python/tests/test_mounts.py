@@ -148,7 +148,9 @@ class Site:
         response = await self.post("echo")
         return "served" if response.status_code == 200 and "echoed" in response.text else response.text
 
-    async def raw(self, tool: str, *, send: int | None = None, length: int | None = None) -> Connection:
+    async def raw(
+        self, tool: str, *, send: int | None = None, length: int | None = None, host: str = "127.0.0.1"
+    ) -> Connection:
         """A connection on which a call was sent, or only the start of its body."""
         connecting = socket.socket()
         # A large buffer takes long until it has room again.
@@ -158,7 +160,7 @@ class Site:
         reader, writer = await asyncio.open_connection(sock=connecting)
         headers, body = call(tool)
         size = len(body) if length is None else length
-        lines = {"host": "127.0.0.1", **headers, "content-length": str(size), "connection": "close"}
+        lines = {"host": host, **headers, "content-length": str(size), "connection": "close"}
         head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
         writer.write(f"POST {PATH} HTTP/1.1\r\n{head}\r\n".encode() + body[:send])
         return Connection(reader, writer, body[send:] if send is not None else b"")
@@ -245,6 +247,16 @@ async def body_beyond_the_limit(site: Site, row: dict[str, Any]) -> Seen:
         status = (await large.reader.readline()).split()[1]
         large.leave()
         return {"status": int(status), "started": site.started.is_set()}
+
+
+async def body_that_never_comes(site: Site, row: dict[str, Any]) -> Seen:
+    async with site.serving():
+        waiting = await site.raw(row["tool"], send=0, length=10, host="evil.example")
+        status = (await waiting.reader.readline()).split()[1]
+        # A closing server would wait for open requests.
+        await site.mounted.close(600)
+        waiting.leave()
+        return {"status": int(status), "open": 0}
 
 
 async def gone_within_its_body(site: Site, row: dict[str, Any]) -> Seen:
@@ -422,6 +434,7 @@ PLAYS: dict[str, Callable[[Site, dict[str, Any]], Awaitable[Seen]]] = {
     "slow reader": slow_reader,
     "slow body": slow_body,
     "body beyond the limit": body_beyond_the_limit,
+    "body that never comes": body_that_never_comes,
     "gone within its body": gone_within_its_body,
     "gone": gone,
     "legacy client gone": legacy_client_gone,

@@ -21,6 +21,8 @@ typedef struct {
   trunkline_server *server;
   trunkline_listener *listener;
   trunkline_call *waiting;
+  /* The host of the requests. */
+  const char *host;
   /* The outcome of the case, in JSON. */
   char seen[512];
 } mount_site;
@@ -95,6 +97,7 @@ static void mount_fills(trunkline_call *call, void *user_data) {
 static void mount_open(mount_site *site, bool json, const char *path) {
   trunkline_http_options *options = NULL;
   memset(site, 0, sizeof *site);
+  site->host = "localhost";
   site->server = new_server();
   add(site->server, S("{\"name\":\"waits\",\"inputSchema\":{\"type\":\"object\"}}"), mount_waits, site);
   add(site->server, S("{\"name\":\"large\",\"inputSchema\":{\"type\":\"object\"}}"), mount_large, site);
@@ -139,7 +142,7 @@ static void mount_begin(mount_site *site, mount_response *seen, const char *meth
   size_t count = 3;
   memset(seen, 0, sizeof *seen);
   seen->reads = true;
-  headers[0].name = S("host"), headers[0].value = S("localhost");
+  headers[0].name = S("host"), headers[0].value = trunkline_str_of(site->host);
   headers[1].name = S("content-type"), headers[1].value = S("application/json");
   headers[2].name = S("accept"), headers[2].value = S("application/json, text/event-stream");
   if (*session) {
@@ -243,6 +246,17 @@ static void mount_body_beyond_the_limit(mount_site *site, const char *tool) {
   CHECK(!wanted);
   mount_finish(site, &seen);
   snprintf(site->seen, sizeof site->seen, "{\"status\":%d,\"started\":%s}", seen.status, site->waiting ? "true" : "false");
+}
+
+static void mount_body_that_never_comes(mount_site *site, const char *tool) {
+  mount_response seen;
+  site->host = "evil.example";
+  mount_begin(site, &seen, "POST", MOUNTED_AT, tool, "");
+  mount_finish(site, &seen);
+  /* A closing server would wait for open requests. */
+  OK(trunkline_listener_start_close(site->listener, 600000, &error));
+  MOUNT_UNTIL(site, trunkline_listener_closed(site->listener));
+  snprintf(site->seen, sizeof site->seen, "{\"status\":%d,\"open\":0}", seen.status);
 }
 
 static void mount_gone_within_its_body(mount_site *site, const char *tool) {
@@ -353,6 +367,7 @@ static const struct {
     {"slow reader", mount_slow_reader},
     {"slow body", mount_slow_body},
     {"body beyond the limit", mount_body_beyond_the_limit},
+    {"body that never comes", mount_body_that_never_comes},
     {"gone within its body", mount_gone_within_its_body},
     {"gone", mount_gone},
     {"legacy client gone", mount_legacy_client_gone},

@@ -15,18 +15,28 @@ public final class HTTPEndpoint: Sendable {
     /// Handles a request: returns the response as soon as its headers are known. The calls that the
     /// request leads to inherit the task-local values. If the task is cancelled, so is the request.
     ///
-    /// - Parameter body: The body, in chunks of bytes.
+    /// - Parameter body: The body, in chunks of bytes. Its iteration is cancelled if the response
+    ///   comes before its end, as that of a refusal does.
     public func handle<Chunks: AsyncSequence>(
         _ request: Request, body: Chunks
     ) async throws -> Response where Chunks.Element: Sequence<UInt8> {
         let exchange = try Body(try await listening().handle, request)
-        let core = Port.shared.core
-        for try await chunk in body {
-            // The rest of a body that is too long is not read.
-            guard try native({ try core.httpBody(exchange: exchange.ticket, bytes: Data(chunk), end: false) }) else { break }
+        // Only the first task below uses it.
+        nonisolated(unsafe) let body = body
+        return try await withThrowingTaskGroup(of: Response?.self) { group in
+            group.addTask {
+                try await exchange.pass(body)
+                return nil
+            }
+            group.addTask { try await exchange.response() }
+            for try await response in group {
+                guard let response else { continue }
+                // A refusal comes before the end of the body.
+                group.cancelAll()
+                return response
+            }
+            throw CancellationError()
         }
-        _ = try native { try core.httpBody(exchange: exchange.ticket, bytes: Data(), end: true) }
-        return try await exchange.response()
     }
 
     /// Handles a request whose body has arrived.
@@ -146,6 +156,18 @@ extension HTTPEndpoint {
             guard !hasEnded.with({ $0 }) else { return }
             // The request may have ended meanwhile.
             try? Port.shared.core.cancel(ticket: ticket, reason: "the client has disconnected")
+        }
+
+        /// Passes on the body of the request.
+        fileprivate func pass<Chunks: AsyncSequence>(_ chunks: Chunks) async throws where Chunks.Element: Sequence<UInt8> {
+            let core = Port.shared.core
+            for try await chunk in chunks {
+                // The rest of a body that is too long is not read.
+                guard try native({ try core.httpBody(exchange: ticket, bytes: Data(chunk), end: false) }) else { break }
+            }
+            // Otherwise what has arrived would be taken for all of it.
+            try Task.checkCancellation()
+            _ = try native { try core.httpBody(exchange: ticket, bytes: Data(), end: true) }
         }
 
         fileprivate func response() async throws -> Response {

@@ -64,6 +64,17 @@ private enum Request {
         try await server.close()
     }
 
+    @Test func aRefusalDoesNotWaitForTheBody() async throws {
+        let server = Server("web", version: "1")
+        let endpoint = try server.endpoint()
+        let (never, end) = AsyncStream.makeStream(of: Data.self)
+        let response = try await endpoint.handle(head("hello", ("host", "evil.example")), body: never)
+        #expect(response.status == 403)
+        end.finish()
+        try await endpoint.close()
+        try await server.close()
+    }
+
     @Test func sessionsOfOlderRevisionsWork() async throws {
         let server = Server("web", version: "1")
         try server.tool("hello") { _, context in "Hi from \(context.revision)" }

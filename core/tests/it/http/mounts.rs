@@ -155,13 +155,17 @@ impl Site {
 
     /// A connection on which a call was sent, or only the start of its body, and the rest of it.
     async fn raw(&self, tool: &str, send: usize, length: Option<usize>) -> (TcpStream, String) {
+        self.raw_at("127.0.0.1", tool, send, length).await
+    }
+
+    async fn raw_at(&self, host: &str, tool: &str, send: usize, length: Option<usize>) -> (TcpStream, String) {
         let socket = TcpSocket::new_v4().unwrap();
         // A large buffer takes long until it has room again.
         socket.set_recv_buffer_size(256 << 10).unwrap();
         let mut stream = socket.connect(self.address).await.unwrap();
         let body = message(tool).to_string();
         let length = length.unwrap_or(body.len());
-        let mut head = format!("POST {PATH} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: {length}\r\n");
+        let mut head = format!("POST {PATH} HTTP/1.1\r\nhost: {host}\r\ncontent-length: {length}\r\n");
         head +=
             "content-type: application/json\r\naccept: application/json, text/event-stream\r\nconnection: close\r\n";
         for (name, value) in modern_headers(tool) {
@@ -302,6 +306,16 @@ async fn body_beyond_the_limit(site: &Site, row: &Row) -> Value {
     json!({"status": status, "started": site.events.has_started()})
 }
 
+async fn body_that_never_comes(site: &Site, row: &Row) -> Value {
+    let (mut waiting, _) = site.raw_at("evil.example", &row.tool, 0, Some(10)).await;
+    let mut head = [0; 12];
+    timeout(TEST_TIMEOUT, waiting.read_exact(&mut head)).await.expect("it responds").unwrap();
+    // A closing server would wait for open requests.
+    timeout(TEST_TIMEOUT, site.service.close(10 * TEST_TIMEOUT)).await.expect("no request is open");
+    let status: u16 = std::str::from_utf8(&head[9..]).unwrap().parse().unwrap();
+    json!({"status": status, "open": 0})
+}
+
 async fn gone_within_its_body(site: &Site, row: &Row) -> Value {
     drop(site.raw(&row.tool, 20, None).await);
     assert_eq!(site.others().await, "served");
@@ -385,6 +399,7 @@ async fn a_server_in_axum() {
                 "slow reader" => slow_reader(site, row).await,
                 "slow body" => slow_body(site, row).await,
                 "body beyond the limit" => body_beyond_the_limit(site, row).await,
+                "body that never comes" => body_that_never_comes(site, row).await,
                 "gone within its body" => gone_within_its_body(site, row).await,
                 "gone" => gone(site, row).await,
                 "legacy client gone" => legacy_client_gone(site, row).await,

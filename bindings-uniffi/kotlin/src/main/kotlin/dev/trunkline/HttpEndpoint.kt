@@ -2,12 +2,16 @@ package dev.trunkline
 
 import dev.trunkline.internal.Event
 import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.CoroutineStart
+import kotlinx.coroutines.async
 import kotlinx.coroutines.channels.Channel
 import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.emptyFlow
 import kotlinx.coroutines.flow.flow
 import kotlinx.coroutines.flow.takeWhile
+import kotlinx.coroutines.selects.select
+import kotlinx.coroutines.supervisorScope
 import kotlinx.coroutines.sync.Mutex
 import kotlinx.coroutines.sync.withLock
 import kotlinx.coroutines.withTimeoutOrNull
@@ -23,7 +27,7 @@ public class HttpRequest(
     public val path: String,
     /** Names and values of the headers, with a character per byte. In HTTP/2, pass `:authority` as `host`. */
     public val headers: List<Pair<String, String>>,
-    /** The body, in chunks. */
+    /** The body, in chunks. Its collection is cancelled if the response comes before its end, as that of a refusal does. */
     public val body: Flow<ByteArray> = emptyFlow(),
     /** The query as received, without its question mark. */
     public val query: String? = null,
@@ -66,16 +70,12 @@ public class HttpEndpoint internal constructor(internal val writeTimeout: Durati
      * Handles a request: returns the response as soon as its headers are known. The calls that the request leads to
      * inherit the elements of the coroutine's context. If the coroutine is cancelled, so is the request.
      */
-    public suspend fun handle(request: HttpRequest): HttpResponse {
+    public suspend fun handle(request: HttpRequest): HttpResponse = begin(request).response()
+
+    /** Passes on a request, until the end of its body or the beginning of its response. */
+    internal suspend fun begin(request: HttpRequest): Exchange {
         val listener = opening.withLock { opened?.takeIf { it.isOpen } ?: open().also { opened = it } }
-        val exchange = Exchange(writeTimeout)
-        try {
-            exchange.start(listener.handle, request)
-            return exchange.response()
-        } catch (error: Throwable) {
-            exchange.close()
-            throw error
-        }
+        return Exchange(writeTimeout).also { it.begin(listener.handle, request) }
     }
 
     /**
@@ -112,6 +112,14 @@ internal class Exchange(private val writeTimeout: Duration) {
     @Volatile
     private var hasEnded = false
 
+    /** The first event, if it came while the body was passed on. */
+    private var first: Event? = null
+
+    /** True once all of the body was passed on. Otherwise the response does not wait for it. */
+    @Volatile
+    var isPassed: Boolean = false
+        private set
+
     /** On the thread of the port. */
     fun receive(event: Event) {
         if (event.kind == EventKind.HTTP_END) hasEnded = true
@@ -123,7 +131,8 @@ internal class Exchange(private val writeTimeout: Duration) {
         received.close(error)
     }
 
-    suspend fun start(listener: ULong, request: HttpRequest) {
+    /** Passes on a request. Its response may begin before the end of its body. */
+    suspend fun begin(listener: ULong, request: HttpRequest): Unit = closedOnFailure {
         Responding.begin(this)
         val head =
             objectOf(
@@ -134,16 +143,39 @@ internal class Exchange(private val writeTimeout: Duration) {
                 "remoteAddress" to request.remoteAddress,
             )
         ticket = Port.exchange(listener, head, this, currentCoroutineContext())
-        // The rest of a body that is too long is not read.
-        request.body.takeWhile { native { Port.core.httpBody(ticket, it, false) } }.collect {}
-        native { Port.core.httpBody(ticket, ByteArray(0), true) }
+        supervisorScope {
+            // Starts on this thread: most bodies have arrived.
+            val passing = async(start = CoroutineStart.UNDISPATCHED) { pass(request.body) }
+            first = awaitPort {
+                select<Event?> {
+                    received.onReceive { it }
+                    passing.onAwait { null }
+                }
+            }
+            passing.cancel()
+        }
     }
 
-    suspend fun response(): HttpResponse {
-        val event = awaitPort { received.receive() }
+    suspend fun response(): HttpResponse = closedOnFailure {
+        val event = first ?: awaitPort { received.receive() }
         if (event.kind != EventKind.HTTP_HEAD) throw failure(event) ?: ClosedException("the server was closed")
         val head = json.decodeFromString(Head.serializer(), event.body.decodeToString())
-        return HttpResponse(this, head.status, head.headers.map { (name, value) -> name to value }, head.empty)
+        HttpResponse(this, head.status, head.headers.map { (name, value) -> name to value }, head.empty)
+    }
+
+    private inline fun <T> closedOnFailure(work: () -> T): T = try {
+        work()
+    } catch (error: Throwable) {
+        close()
+        throw error
+    }
+
+    private suspend fun pass(body: Flow<ByteArray>) {
+        var isWanted = true
+        body.takeWhile { chunk -> native { Port.core.httpBody(ticket, chunk, false) }.also { isWanted = it } }.collect {}
+        // Before the response can begin.
+        isPassed = isWanted
+        native { Port.core.httpBody(ticket, ByteArray(0), true) }
     }
 
     fun body(): Flow<ByteArray> = flow {

@@ -6,12 +6,9 @@ import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.flow.Flow
-import kotlinx.coroutines.flow.flow
-import kotlinx.coroutines.flow.take
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
 import java.io.IOException
-import java.io.InputStream
 import kotlin.time.Duration
 
 /**
@@ -22,7 +19,11 @@ import kotlin.time.Duration
 public fun HttpEndpoint.toHandler(): HttpHandler = HttpHandler { exchange ->
     Responding.begin(exchange)
     try {
-        runBlocking { handle(requestOf(exchange)).use { send(it, exchange, writeTimeout) } }
+        runBlocking {
+            passingOn(exchange.requestBody, lengthOf(exchange)) { body ->
+                handle(requestOf(exchange, body)).use { send(it, exchange, writeTimeout) }
+            }
+        }
         // Not after an error, for which the web server drops the connection: the response must not look complete.
         exchange.close()
     } finally {
@@ -30,24 +31,20 @@ public fun HttpEndpoint.toHandler(): HttpHandler = HttpHandler { exchange ->
     }
 }
 
-private fun requestOf(exchange: HttpExchange): HttpRequest = HttpRequest(
+/** Returns the length of the body, or null if it comes in chunks. */
+private fun lengthOf(exchange: HttpExchange): Long? {
+    val headers = exchange.requestHeaders
+    return if ("transfer-encoding" in headers) null else headers.getFirst("content-length")?.toLongOrNull() ?: 0
+}
+
+private fun requestOf(exchange: HttpExchange, body: Flow<ByteArray>): HttpRequest = HttpRequest(
     exchange.requestMethod,
     exchange.requestURI.rawPath,
     exchange.requestHeaders.flatMap { (name, values) -> values.map { name.lowercase() to it } },
-    exchange.requestBody.chunks(),
+    body,
     exchange.requestURI.rawQuery,
     exchange.remoteAddress.address?.hostAddress,
 )
-
-/** The rest of a stream, in chunks. Reading blocks the thread, which the web server has for the request. */
-internal fun InputStream.chunks(): Flow<ByteArray> = flow {
-    val buffer = ByteArray(CHUNK_BYTES)
-    while (true) {
-        val read = read(buffer)
-        if (read < 0) break
-        emit(buffer.copyOf(read))
-    }
-}
 
 private suspend fun send(response: HttpResponse, exchange: HttpExchange, writeTimeout: Duration) {
     val (lengths, others) = response.headers.partition { (name, _) -> name.equals("content-length", ignoreCase = true) }
@@ -62,8 +59,6 @@ private suspend fun send(response: HttpResponse, exchange: HttpExchange, writeTi
                 exchange.responseBody.flush()
             }
         }
-        // The rest of a refused body: a client that is still sending loses the response if the connection is dropped.
-        exchange.requestBody.chunks().take(MAX_UNREAD_CHUNKS).collect {}
     } catch (_: IOException) {
         // The client has disconnected.
     }
@@ -104,8 +99,3 @@ private class Interruption(private val thread: Thread) {
 }
 
 private val watchdog = CoroutineScope(Dispatchers.Default)
-
-private const val CHUNK_BYTES = 65_536
-
-/** Chunks are often of a few KiB. */
-private const val MAX_UNREAD_CHUNKS = 16_384

@@ -5,6 +5,7 @@ import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.awaitCancellation
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.flow.first
+import kotlinx.coroutines.flow.flow
 import kotlinx.coroutines.flow.flowOf
 import kotlinx.coroutines.flow.fold
 import kotlinx.coroutines.runBlocking
@@ -104,6 +105,31 @@ class HttpEndpointTest {
                 val post = java.net.http.HttpRequest.newBuilder(URI(url)).POST(BodyPublishers.ofByteArray(ByteArray(20_000_000)))
                 post.header("content-type", "application/json").header("accept", "application/json, text/event-stream")
                 assertEquals(413, HttpClient.newHttpClient().send(post.build(), BodyHandlers.discarding()).statusCode())
+            }
+        }
+        server.close()
+    }
+
+    @Test
+    fun `a refusal does not wait for the body`() = test {
+        val server = server("web", "1")
+        val endpoint = server.endpoint()
+        val response = endpoint.handle(HttpRequest("POST", "/mcp", listOf("host" to "evil.example"), flow { awaitCancellation() }))
+        assertEquals(403, response.status)
+        response.close()
+        endpoint.close()
+        server.close()
+    }
+
+    @Test
+    fun `the web server of the JDK drops a body that never comes`() = test {
+        val server = server("web", "1")
+        mounted(server) { url ->
+            Socket("127.0.0.1", URI(url).port).use { socket ->
+                socket.soTimeout = 15_000
+                socket.getOutputStream().write("POST /mcp HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 9\r\n\r\n".encodeToByteArray())
+                val response = socket.getInputStream().readBytes().decodeToString()
+                assertTrue(response.startsWith("HTTP/1.1 403 "), response)
             }
         }
         server.close()

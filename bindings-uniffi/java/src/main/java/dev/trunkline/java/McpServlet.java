@@ -77,45 +77,34 @@ public final class McpServlet extends HttpServlet {
       // The container then drops the connection: the response must not look complete.
       throw new ServletException(failure);
     }
-    if (request.isAsyncSupported()) {
-      handleAsync(request, response);
-    } else {
-      handle(request, response);
-    }
-  }
-
-  private void handle(HttpServletRequest request, HttpServletResponse response) throws IOException {
-    endpoint.jvm.handle(
-        request.getMethod(),
-        request.getRequestURI(),
-        request.getQueryString(),
-        request.getRemoteAddr(),
-        headersOf(request),
-        request.getInputStream(),
-        this::captured,
-        (status, headers, isEmpty) -> {
-          start(response, isHttp1(request), status, headers);
-          response.flushBuffer();
-          return response.getOutputStream();
-        });
-  }
-
-  private void handleAsync(HttpServletRequest request, HttpServletResponse response)
-      throws IOException {
-    var context = request.startAsync(request, response);
-    context.setTimeout(0);
-    var responding = endpoint.jvm.responding();
-    var output = new Output(context, request, response);
-    var handled =
-        endpoint.jvm.handleAsync(
+    var later =
+        endpoint.jvm.handle(
             request.getMethod(),
             request.getRequestURI(),
             request.getQueryString(),
             request.getRemoteAddr(),
             headersOf(request),
             request.getInputStream(),
+            lengthOf(request),
             this::captured,
-            output);
+            request.isAsyncSupported(),
+            (status, headers, isEmpty) -> {
+              start(response, isHttp1(request), status, headers);
+              response.flushBuffer();
+              return response.getOutputStream();
+            });
+    if (later != null) {
+      respond(later, request, response);
+    }
+  }
+
+  private void respond(
+      JvmEndpoint.Later later, HttpServletRequest request, HttpServletResponse response) {
+    var context = request.startAsync(request, response);
+    context.setTimeout(0);
+    var responding = endpoint.jvm.responding();
+    var output = new Output(context, request, response);
+    var handled = later.writeTo(output);
     context.addListener(new Disconnection(handled, output));
     handled.whenComplete(
         (nothing, failure) -> {
@@ -152,6 +141,11 @@ public final class McpServlet extends HttpServlet {
       headers.add(Map.entry("host", request.getServerName() + ":" + request.getServerPort()));
     }
     return headers;
+  }
+
+  /** The length of the body, or -1. Only that of a POST is read. */
+  private static long lengthOf(HttpServletRequest request) {
+    return request.getMethod().equals("POST") ? request.getContentLengthLong() : 0;
   }
 
   private static boolean isHttp1(HttpServletRequest request) {

@@ -85,6 +85,7 @@ class MountsTest {
           Map.entry("slow reader", MountsTest::slowReader),
           Map.entry("slow body", MountsTest::slowBody),
           Map.entry("body beyond the limit", MountsTest::bodyBeyondTheLimit),
+          Map.entry("body that never comes", MountsTest::bodyThatNeverComes),
           Map.entry("gone within its body", MountsTest::goneWithinItsBody),
           Map.entry("gone", MountsTest::gone),
           Map.entry("legacy client gone", MountsTest::legacyClientGone),
@@ -251,9 +252,11 @@ class MountsTest {
       socket.setReceiveBufferSize(256 << 10);
       socket.setSoTimeout(TIMEOUT_SECONDS * 1000);
       socket.connect(new InetSocketAddress("127.0.0.1", web.port()));
-      var head = new StringBuilder("POST " + PATH + " HTTP/1.1\r\nhost: 127.0.0.1\r\n");
+      var head = new StringBuilder("POST " + PATH + " HTTP/1.1\r\n");
       head.append("content-length: ").append(length).append("\r\nconnection: close\r\n");
-      headers.forEach((name, value) -> head.append(name + ": " + value + "\r\n"));
+      var lines = new HashMap<>(Map.of("host", "127.0.0.1"));
+      lines.putAll(headers);
+      lines.forEach((name, value) -> head.append(name + ": " + value + "\r\n"));
       var bytes = (head + "\r\n" + body).getBytes(StandardCharsets.US_ASCII);
       socket.getOutputStream().write(bytes);
       return socket;
@@ -439,6 +442,21 @@ class MountsTest {
     writing.get(TIMEOUT_SECONDS, TimeUnit.SECONDS);
     var status = Integer.parseInt(head.split(" ")[1]);
     return seen("status", status, "started", site.started.getCount() == 0);
+  }
+
+  private static Map<String, Object> bodyThatNeverComes(Site site, Row row) throws Exception {
+    var headers = headers(row.tool());
+    headers.put("host", "evil.example");
+    var waiting = site.raw(headers, "", 10);
+    Site.next(site.begun);
+    var head = new String(waiting.getInputStream().readNBytes(12), StandardCharsets.US_ASCII);
+    // A closing server would wait for open requests.
+    site.closing().get(TIMEOUT_SECONDS, TimeUnit.SECONDS);
+    // A container may read until its own timeout.
+    waiting.close();
+    Site.next(site.ended);
+    var status = Integer.parseInt(head.split(" ")[1]);
+    return seen("status", status, "open", site.begun.size());
   }
 
   private static Map<String, Object> goneWithinItsBody(Site site, Row row) throws Exception {

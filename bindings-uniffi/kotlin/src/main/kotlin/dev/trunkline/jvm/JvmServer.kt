@@ -1,6 +1,7 @@
 package dev.trunkline.jvm
 
 import dev.trunkline.Context
+import dev.trunkline.Exchange
 import dev.trunkline.FeatureOptions
 import dev.trunkline.Http
 import dev.trunkline.HttpEndpoint
@@ -13,8 +14,8 @@ import dev.trunkline.Registration
 import dev.trunkline.Responding
 import dev.trunkline.Server
 import dev.trunkline.callbacks
-import dev.trunkline.chunks
 import dev.trunkline.decoded
+import dev.trunkline.passingOn
 import dev.trunkline.toHandler
 import kotlinx.coroutines.asExecutor
 import kotlinx.coroutines.future.await
@@ -136,7 +137,10 @@ internal class JvmEndpoint internal constructor(private val jvm: Jvm, private va
         public fun start(status: Int, headers: List<Map.Entry<String, String>>, isEmpty: Boolean): OutputStream
     }
 
-    /** Answers a request on this thread. What [capture] returns runs the handlers that it leads to. */
+    /**
+     * Answers a request on this thread. What [capture] returns runs the handlers that it leads to. A [length] of -1 means
+     * unknown. If the response [mayComeLater], and had to wait for the body, it is returned instead.
+     */
     @Throws(IOException::class)
     public fun handle(
         method: String,
@@ -145,16 +149,23 @@ internal class JvmEndpoint internal constructor(private val jvm: Jvm, private va
         remoteAddress: String?,
         headers: List<Map.Entry<String, String>>,
         body: InputStream,
+        length: Long,
         capture: Supplier<Consumer<Runnable>>,
+        mayComeLater: Boolean,
         start: Start,
-    ): Unit = jvm.blocking {
-        val request = HttpRequest(method, path, headers.map { it.key to it.value }, body.chunks(), query, remoteAddress)
-        withContext(Surroundings(capture)) { endpoint.handle(request) }.use { response ->
-            val output = start.start(response.status, response.headers.map { SimpleEntry(it.first, it.second) }, response.isEmpty)
-            response.body.collect {
-                output.write(it)
-                output.flush()
+    ): Later? = jvm.blocking {
+        passingOn(body, length.takeIf { it >= 0 }) { chunks ->
+            val request = HttpRequest(method, path, headers.map { it.key to it.value }, chunks, query, remoteAddress)
+            val exchange = withContext(Surroundings(capture)) { endpoint.begin(request) }
+            if (mayComeLater && exchange.isPassed) return@passingOn Later(jvm, exchange)
+            exchange.response().use { response ->
+                val output = start.start(response.status, response.headers.map { SimpleEntry(it.first, it.second) }, response.isEmpty)
+                response.body.collect {
+                    output.write(it)
+                    output.flush()
+                }
             }
+            null
         }
     }
 
@@ -166,27 +177,20 @@ internal class JvmEndpoint internal constructor(private val jvm: Jvm, private va
         public fun write(chunk: ByteArray): CompletableFuture<Void?>
     }
 
-    /** As [handle], but writes the response on threads of the library. */
-    public fun handleAsync(
-        method: String,
-        path: String,
-        query: String?,
-        remoteAddress: String?,
-        headers: List<Map.Entry<String, String>>,
-        body: InputStream,
-        capture: Supplier<Consumer<Runnable>>,
-        output: Output,
-    ): CompletableFuture<Void?> = jvm.future {
-        val request = HttpRequest(method, path, headers.map { it.key to it.value }, body.chunks(), query, remoteAddress)
-        withContext(Surroundings(capture)) { endpoint.handle(request) }.use { response ->
-            output.start(response.status, response.headers.map { SimpleEntry(it.first, it.second) })
-            if (!response.isEmpty) {
-                // The headers, before the first chunk of a stream.
-                output.write(ByteArray(0)).await()
-                response.body.collect { output.write(it).await() }
+    /** A response whose request has been passed on. */
+    public class Later internal constructor(private val jvm: Jvm, private val exchange: Exchange) {
+        /** Writes it, on threads of the library. */
+        public fun writeTo(output: Output): CompletableFuture<Void?> = jvm.future {
+            exchange.response().use { response ->
+                output.start(response.status, response.headers.map { SimpleEntry(it.first, it.second) })
+                if (!response.isEmpty) {
+                    // The headers, before the first chunk of a stream.
+                    output.write(ByteArray(0)).await()
+                    response.body.collect { output.write(it).await() }
+                }
             }
+            null
         }
-        null
     }
 
     /** Delays the exit of the process until the returned function is called, once the response is complete. */

@@ -94,6 +94,7 @@ class MountsTest {
             "slow reader" to Site::slowReader,
             "slow body" to Site::slowBody,
             "body beyond the limit" to Site::bodyBeyondTheLimit,
+            "body that never comes" to Site::bodyThatNeverComes,
             "gone within its body" to Site::goneWithinItsBody,
             "gone" to Site::gone,
             "legacy client gone" to Site::legacyClientGone,
@@ -372,6 +373,16 @@ private class Site(row: MountsTest.Row, start: (Application.() -> Unit) -> Embed
         val line = large.getInputStream().bufferedReader().readLine()
         large.close()
         return seen(mapOf("status" to line.split(' ')[1].toInt(), "started" to started.isCompleted))
+    }
+
+    fun bodyThatNeverComes(row: MountsTest.Row): JsonObject {
+        val (waiting) = raw(row.tool, send = 0, length = 10, headers = headers(row.tool) + ("host" to "evil.example"))
+        begun.next()
+        val line = waiting.getInputStream().bufferedReader().readLine()
+        // A closing server would wait for open requests.
+        runBlocking { withTimeout(TIMEOUT_SECONDS.seconds) { endpoint.close(600.seconds) } }
+        waiting.close()
+        return seen(mapOf("status" to line.split(' ')[1].toInt(), "open" to begun.size))
     }
 
     fun goneWithinItsBody(row: MountsTest.Row): JsonObject {
