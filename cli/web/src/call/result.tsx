@@ -23,9 +23,7 @@ export function ResultView({ call, content }: { call: Call; content: Content }) 
   return (
     <div className="result">
       <div className="note-line">
-        <span>
-          The first {sizeOf(content.part?.length ?? 0)} of {sizeOf(content.bytes)}
-        </span>
+        <span>The first {sizeOf(content.part?.length ?? 0)} of {sizeOf(content.bytes)}</span>
         <Button disabled={wanted && !failure} onClick={() => setWanted(true)} text="Show all" />
         <Button icon={Download} disabled={action.busy} onClick={() => action.run(saveAll)} text="Save" />
       </div>

@@ -25,9 +25,7 @@ function Field(props: Props<"FieldTemplate">) {
     <Wrap {...props}>
       {isLabelled && (
         <label className="field-label" htmlFor={id}>
-          <Name text={label} required={required}>
-            <span className="type">{typeName(schema)}</span>
-          </Name>
+          <Name text={label} required={required}><span className="type">{typeName(schema)}</span></Name>
         </label>
       )}
       {isLabelled && description}
@@ -53,9 +51,7 @@ function typeName(schema: Props<"FieldTemplate">["schema"]): string {
 }
 
 const Title = ({ id, title, required, optionalDataControl }: Props<"TitleFieldTemplate">) => (
-  <legend id={id} className="field-label">
-    <Name text={title} required={required} children={optionalDataControl} />
-  </legend>
+  <legend id={id} className="field-label"><Name text={title} required={required} children={optionalDataControl} /></legend>
 );
 
 const Description = ({ id, description }: Props<"DescriptionFieldTemplate">) =>

@@ -90,9 +90,7 @@ function Group({ rule, findings, report }: { rule: LintRule; findings: Finding[]
       <h3>
         <Badge tone={isBad ? "bad" : "warn"} text={isBad ? "error" : "warning"} /> {rule.title} <span className="count">{findings.length}</span>
       </h3>
-      <p className="note">
-        {rule.why} {rule.advice} <Source url={rule.source} about={rule.title} />
-      </p>
+      <p className="note">{rule.why} {rule.advice} <Source url={rule.source} about={rule.title} /></p>
       <ul>
         {findings.slice(0, isWhole ? undefined : FIRST).map((one, at) => (
           <li key={at}>

@@ -55,9 +55,7 @@ function Rung({ exchange: { id, at, method, url, status, members, clause, pass }
           {status === null ? <Badge text="in the browser" /> : <Badge tone={pass ? "good" : "bad"} text={status} />}
         </p>
         {members.map((member, index) => (
-          <p key={index} className="mono faint">
-            {brief(member, 500)}
-          </p>
+          <p key={index} className="mono faint">{brief(member, 500)}</p>
         ))}
         {problem && <ProblemBox problem={problem} />}
       </div>

@@ -139,9 +139,7 @@ function Eras({ connection }: { connection: Connection }) {
           <tr>
             <th scope="col">capability</th>
             {connections.map((one) => (
-              <th key={one.era} scope="col">
-                {revisionOf(one)} <StateOf connection={one} />
-              </th>
+              <th key={one.era} scope="col">{revisionOf(one)} <StateOf connection={one} /></th>
             ))}
           </tr>
         </thead>
@@ -187,9 +185,7 @@ function Instructions({ connection }: { connection: Connection }) {
   if (connection.instructions === null) return null;
   return (
     <section aria-label="Instructions">
-      <h3>
-        Instructions <span className="count">{sizeOf(connection.instructionsBytes)}</span>
-      </h3>
+      <h3>Instructions <span className="count">{sizeOf(connection.instructionsBytes)}</span></h3>
       <LongText text={connection.instructions} label="Instructions" />
     </section>
   );

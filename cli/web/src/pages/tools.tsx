@@ -94,9 +94,7 @@ function Tool({ tool, query }: { tool: JsonObject; query: string }) {
         ]}>
         <h3>Arguments</h3>
       </Segments>
-      <p className="objection" role="status">
-        {objection && <>The library would refuse: {brief(objection, 500)}</>}
-      </p>
+      <p className="objection" role="status">{objection && <>The library would refuse: {brief(objection, 500)}</>}</p>
       <Caller verb="Call" method="tools/call" about={name} isReady={args !== null} send={call}>
         {tasks !== "no" && (
           <label className="check">

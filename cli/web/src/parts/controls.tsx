@@ -23,9 +23,7 @@ export function Button({ icon: Icon, kind = "plain", text, keys, ...rest }: Butt
       {Icon && <Icon className="icon" aria-hidden />}
       {text}
       {keys !== undefined && (
-        <kbd className="wide-only" aria-hidden>
-          {keys}
-        </kbd>
+        <kbd className="wide-only" aria-hidden>{keys}</kbd>
       )}
     </button>
   );
@@ -67,9 +65,7 @@ export function ProblemBox({ problem, children }: { problem: Problem; children?:
       {problem.where !== null && <Labelled label="tried" text={problem.where} />}
       {problem.hint !== null && <Labelled label="do" text={problem.hint} />}
       {problem.lines.length > 0 && (
-        <pre tabIndex={0} aria-label="Last lines of standard error">
-          {printable(problem.lines.join("\n"))}
-        </pre>
+        <pre tabIndex={0} aria-label="Last lines of standard error">{printable(problem.lines.join("\n"))}</pre>
       )}
       {children}
     </div>
@@ -106,17 +102,13 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
 
 /** Grey rows, shown only if the wait can be felt. */
 export const Skeleton = () => (
-  <div className="skeleton" role="status" aria-label="Loading">
-    <i /> <i /> <i /> <i />
-  </div>
+  <div className="skeleton" role="status" aria-label="Loading"><i /> <i /> <i /> <i /></div>
 );
 
 /** A long text of the server scrolls in its own box, which the keyboard must reach. */
 export function Prose({ text, className = "description", id }: { text: string; className?: string; id?: string }) {
   return (
-    <p id={id} className={className} tabIndex={text.length > SCROLLS_FROM ? 0 : undefined}>
-      {brief(text, PROSE_MOST)}
-    </p>
+    <p id={id} className={className} tabIndex={text.length > SCROLLS_FROM ? 0 : undefined}>{brief(text, PROSE_MOST)}</p>
   );
 }
 

@@ -24,9 +24,7 @@ export function Menu({ entries, children, ...trigger }: Props) {
       <Radix.Trigger {...trigger}>{children}</Radix.Trigger>
       <Radix.Content className="menu" align="start" sideOffset={4}>
         {entries.map(({ key, label, isCurrent, choose }) => (
-          <Radix.Item key={key} className="menu-item" data-current={isCurrent} onSelect={choose}>
-            {label}
-          </Radix.Item>
+          <Radix.Item key={key} className="menu-item" data-current={isCurrent} onSelect={choose}>{label}</Radix.Item>
         ))}
       </Radix.Content>
     </Radix.Root>

@@ -17,9 +17,7 @@ export const mono = (text: string | null): ReactNode => text !== null && <span c
 export function LongText({ text, label }: { text: string; label: string }) {
   if (text.length > WHOLE) return <Lines text={text} label={label} />;
   return (
-    <pre className="text" tabIndex={0} aria-label={label}>
-      {printable(text)}
-    </pre>
+    <pre className="text" tabIndex={0} aria-label={label}>{printable(text)}</pre>
   );
 }
 
@@ -53,9 +51,7 @@ export function JsonView({ value, label }: { value: JsonValue; label: string }) 
   const text = useMemo(() => JSON.stringify(value, null, 2), [value]);
   if (text.length > COLORED) return <LongText text={text} label={label} />;
   return (
-    <pre className="text json" tabIndex={0} aria-label={label}>
-      {colored(printable(text))}
-    </pre>
+    <pre className="text json" tabIndex={0} aria-label={label}>{colored(printable(text))}</pre>
   );
 }
 

@@ -126,9 +126,7 @@ function Name({ row }: { row: WireRow }) {
   const isBad = row.kind === "error" || (row.http !== null && (row.http.error !== null || (row.http.status ?? 0) >= 400));
   return (
     <>
-      <span className={`arrow ${row.direction}`} title={DIRECTIONS[row.direction]}>
-        {ARROWS[row.direction]}
-      </span>
+      <span className={`arrow ${row.direction}`} title={DIRECTIONS[row.direction]}>{ARROWS[row.direction]}</span>
       <span className={`method ${row.kind}`} data-bad={isBad}>
         {row.kind === "result" || row.kind === "error" ? `${row.kind} ` : ""}
         <b className="ellipsis">{brief(row.method ?? "", 80)}</b>
