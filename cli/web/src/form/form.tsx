@@ -1,22 +1,16 @@
 // A form for a JSON Schema.
 import withTheme from "@rjsf/core/lib/withTheme.js";
-import { TranslatableString, englishStringTranslator, type Experimental_DefaultFormStateBehavior, type UiSchema } from "@rjsf/utils";
+import { TranslatableString, englishStringTranslator, type UiSchema } from "@rjsf/utils";
 import { Component, useId, useMemo, useRef, type ReactNode } from "react";
 import type { JsonObject } from "../generated/protocol";
 import { isObject } from "../words";
 import type { Completing } from "./completed";
-import { filled, forForm } from "./schema";
+import { behavior, filled, forForm } from "./schema";
 import { templates, widgets } from "./theme";
 import { validator } from "./validator";
 
 const Themed = withTheme({ templates, widgets });
 
-/** Nothing is sent that neither the person nor the schema has said. */
-const behavior: Experimental_DefaultFormStateBehavior = {
-  emptyObjectFields: "skipEmptyDefaults",
-  arrayMinItems: { populate: "requiredOnly" },
-  constAsDefaults: "always",
-};
 const ui: UiSchema = { "ui:submitButtonOptions": { norender: true } };
 
 interface Props {
@@ -63,7 +57,7 @@ function Inner({ id, schema, value, onChange, disabled, completing }: Required<P
       experimental_defaultFormStateBehavior={behavior}
       onChange={({ formData }: { formData?: unknown }) => {
         data.current = formData;
-        onChange((filled(formData, schema) ?? {}) as JsonObject);
+        onChange((filled(formData, schema, schema) ?? {}) as JsonObject);
       }}
     />
   );

@@ -1,6 +1,16 @@
 // Schemas as the form shows them, and values as they are sent.
+import { deepEquals, findSchemaDefinition, getDefaultFormState, type Experimental_DefaultFormStateBehavior, type RJSFSchema } from "@rjsf/utils";
 import type { Json, JsonObject } from "../generated/protocol";
 import { isObject } from "../words";
+import { validator } from "./validator";
+
+/** Nothing is sent that neither the person nor the schema has said. */
+export const behavior: Experimental_DefaultFormStateBehavior = {
+  emptyObjectFields: "skipEmptyDefaults",
+  arrayMinItems: { populate: "requiredOnly" },
+  constAsDefaults: "always",
+  requiredBooleanDefault: "skip",
+};
 
 const NESTED = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
 const PARTS = ["anyOf", "oneOf", "allOf", "prefixItems"];
@@ -32,7 +42,13 @@ function walk(schema: JsonObject, required: boolean): JsonObject {
     const one = out[key];
     if (isObject(one)) out[key] = walk(one, true);
   }
-  return severalOf(withoutNull(ofAnyType(choice(alone(out))), required));
+  return severalOf(choice(optional(withoutNull(ofAnyType(choice(alone(out))), required), required)));
+}
+
+/** A constant that may be left out is a choice of one value, because a constant is always sent. */
+function optional(schema: JsonObject, required: boolean): JsonObject {
+  const { const: only, ...rest } = schema;
+  return only === undefined || required ? schema : { ...rest, enum: [only] };
 }
 
 /** A variant is known by its type if it has no title. */
@@ -105,21 +121,37 @@ function dropNull(schema: JsonObject): JsonObject {
   return Array.isArray(out.enum) ? { ...out, enum: out.enum.filter((one) => one !== null) } : out;
 }
 
-/** The value of a form as it is sent: without members that were left empty. */
-export function filled(value: unknown, schema: JsonObject | null): Json | undefined {
-  if (Array.isArray(value)) {
-    const items = isObject(schema?.items) ? schema.items : null;
-    return value.map((one) => filled(one, items) ?? null);
-  }
+/** The value of a form as it is sent: without optional members that were left as they were. */
+export function filled(value: unknown, schema: JsonObject | null, root: JsonObject): Json | undefined {
   if (typeof value !== "object" || value === null) return value as Json | undefined;
-  const members = isObject(schema?.properties) ? schema.properties : {};
-  const names = Array.isArray(schema?.required) ? schema.required : [];
+  const { items, properties, required } = resolved(schema ?? {}, root);
+  if (Array.isArray(value)) return value.map((one) => filled(one, isObject(items) ? items : null, root) ?? null);
+  const members = isObject(properties) ? properties : {};
+  const names = Array.isArray(required) ? required : [];
   const out: JsonObject = {};
   for (const [name, one] of Object.entries(value)) {
     const inner = isObject(members[name]) ? members[name] : null;
-    const sent = filled(one, inner);
-    const isLeftOut = isObject(sent) && Object.keys(sent).length === 0 && inner?.properties !== undefined && !names.includes(name);
+    const sent = filled(one, inner, root);
+    const isLeftOut = inner !== null && !names.includes(name) && isObject(sent) && isPreset(sent, inner, root);
     if (sent !== undefined && !isLeftOut) out[name] = sent;
   }
   return out;
 }
+
+const presets = new WeakMap<JsonObject, Json | undefined>();
+
+/** Returns whether nobody has begun an object: it has only what the form presets, and no default of its own. */
+function isPreset(sent: JsonObject, schema: JsonObject, root: JsonObject): boolean {
+  if (Object.keys(sent).length === 0) return true;
+  if ("default" in resolved(schema, root)) return false;
+  if (!presets.has(schema)) {
+    const whole: RJSFSchema = { type: "object", properties: { member: schema } };
+    const preset = getDefaultFormState(validator, whole, undefined, root, false, behavior) as JsonObject | undefined;
+    presets.set(schema, filled(preset?.member, schema, root));
+  }
+  return deepEquals(sent, presets.get(schema));
+}
+
+/** The schema to which a reference leads. */
+const resolved = (schema: JsonObject, root: JsonObject): JsonObject =>
+  typeof schema.$ref === "string" ? { ...findSchemaDefinition(schema.$ref, root), ...schema } : schema;

@@ -150,7 +150,7 @@ function YesNo(props: WidgetProps) {
       </span>
     );
   }
-  const enumOptions = [true, false].map((one) => ({ value: one, label: String(one) }));
+  const enumOptions = (schema.enum ?? [true, false]).map((one) => ({ value: one, label: JSON.stringify(one) }));
   return <SelectWidget {...props} options={{ ...props.options, enumOptions }} />;
 }
 
