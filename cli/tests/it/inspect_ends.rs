@@ -231,3 +231,67 @@ fn a_refused_login_is_a_broken_rung() {
     assert_eq!(broken.len(), 1, "{ladder}");
     assert!(broken[0]["members"].to_string().contains("error = access_denied"), "{ladder}");
 }
+
+#[test]
+fn a_login_that_a_call_needs_is_cancelled_with_that_call() {
+    let (server, desk) = (LoginServer::start(), Desk::without_browser());
+    {
+        let mut habits = server.habits();
+        (habits.steps_up, habits.is_modern) = (Some("tools/call"), true);
+    }
+    let page = Page::run(&mut desk.trunkline(&["inspect", &server.url()]));
+    let tab = page.tab();
+    visit(tab.round()["params"]["url"].as_str().unwrap());
+    for era in ["modern", "legacy"] {
+        tab.list(era, "tools");
+    }
+    // Of either era, whichever was opened last.
+    for era in ["modern", "legacy"] {
+        let begin = |command: &str, body: Value| page.done(command, &body)["call"].as_u64().unwrap();
+        let look = || begin("call", json!({"era": era, "name": "look", "arguments": {}}));
+        let asked = || tab.until(|event| event["event"] == "round")["round"].take();
+        let call = look();
+        let round = asked();
+        assert_eq!(
+            (&round["kind"], &round["era"], &round["call"]),
+            (&json!("login"), &json!(era), &json!(call)),
+            "{round}"
+        );
+        // The end of another call is not that of the login.
+        tab.end_of(begin("send", json!({"era": era, "method": "tools/list"})));
+        assert_eq!(page.tab().next().unwrap()["rounds"][0]["id"], round["id"]);
+        page.done("answer", &json!({"round": round["id"], "action": "cancel"}));
+        assert_eq!(tab.end_of(call)["state"], "cancelled");
+        page.done("ping", &json!({"era": era}));
+        let snapshot = page.tab().next().unwrap();
+        assert_eq!(snapshot["rounds"], json!([]));
+        assert!(snapshot["connections"].as_array().unwrap().iter().all(|one| one["state"] == "open"), "{snapshot}");
+        // The next call asks again.
+        let call = look();
+        page.done("answer", &json!({"round": asked()["id"], "action": "cancel"}));
+        assert_eq!(tab.end_of(call)["state"], "cancelled");
+    }
+    let call = page.begin("look", &json!({}));
+    visit(tab.until(|event| event["event"] == "round")["round"]["params"]["url"].as_str().unwrap());
+    assert_eq!(tab.end_of(call)["result"]["json"]["content"][0]["text"], "seen");
+    assert_eq!(page.tab().next().unwrap()["rounds"], json!([]));
+}
+
+#[test]
+fn a_login_that_no_call_needs_is_cancelled_with_the_connection() {
+    let (server, desk) = (LoginServer::start(), Desk::without_browser());
+    let page = Page::run(&mut desk.trunkline(&["inspect", "--era", "legacy", &server.url()]));
+    let tab = page.tab();
+    visit(tab.round()["params"]["url"].as_str().unwrap());
+    tab.list("legacy", "tools");
+    server.habits().steps_up = Some("tools/list");
+    let list = || page.refused("list", &json!({"era": "legacy", "list": "tools", "refresh": true}));
+    std::thread::scope(|scope| {
+        let listing = scope.spawn(list);
+        let round = tab.until(|event| event["event"] == "round")["round"].take();
+        assert_eq!(round["call"], Value::Null);
+        page.done("answer", &json!({"round": round["id"], "action": "cancel"}));
+        assert_eq!(tab.connection("legacy", "closed")["problem"]["code"], "cancelled");
+        listing.join().unwrap();
+    });
+}

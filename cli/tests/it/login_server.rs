@@ -32,6 +32,10 @@ pub(crate) struct Habits {
     pub(crate) has_no_codes: bool,
     /// True if the user refuses.
     pub(crate) refuses: bool,
+    /// The method for which the first token is not enough.
+    pub(crate) steps_up: Option<&'static str>,
+    /// True if the server speaks 2026-07-28 as well.
+    pub(crate) is_modern: bool,
 }
 
 /// Both servers in one; they serve until the test ends.
@@ -153,18 +157,30 @@ fn answer(asked: &Asked, body: &[u8], origin: &str, habits: &mut Habits) -> (Str
             habits.valid.retain(|token| !asked.parameters.contains(&format!("token={token}&")));
             ("200 OK".to_owned(), String::new())
         }
-        "/mcp" if habits.valid.contains(&asked.token) => mcp(&serde_json::from_slice(body).unwrap_or_default()),
         "/mcp" => {
+            let message: Value = serde_json::from_slice(body).unwrap_or_default();
             let metadata = format!("{origin}/.well-known/oauth-protected-resource/mcp");
             let challenge = format!("WWW-Authenticate: Bearer resource_metadata=\"{metadata}\"");
-            (format!("401 Unauthorized\r\n{challenge}"), String::new())
+            let is_enough =
+                habits.steps_up.is_none_or(|method| asked.token != "token-1" || message["method"] != method);
+            match habits.valid.contains(&asked.token) {
+                true if is_enough => mcp(&message, habits.is_modern),
+                true => {
+                    let more = "error=\"insufficient_scope\", scope=\"look\"";
+                    (format!("403 Forbidden\r\n{challenge}, {more}"), String::new())
+                }
+                false => (format!("401 Unauthorized\r\n{challenge}"), String::new()),
+            }
         }
         _ => ("404 Not Found".to_owned(), String::new()),
     }
 }
 
-fn mcp(message: &Value) -> (String, String) {
-    let result = match message["method"].as_str().unwrap_or_default() {
+fn mcp(message: &Value, is_modern: bool) -> (String, String) {
+    let is_of_modern = message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].is_string();
+    let mut result = match message["method"].as_str().unwrap_or_default() {
+        "server/discover" if is_modern => json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}},
+            "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "closed", "version": "1.0.0"}}}),
         "initialize" => json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
             "serverInfo": {"name": "closed", "version": "1.0.0"}}),
         "tools/list" => json!({"tools": [{"name": "look", "inputSchema": {"type": "object"}}]}),
@@ -177,6 +193,12 @@ fn mcp(message: &Value) -> (String, String) {
             return ("200 OK".to_owned(), json!({"jsonrpc": "2.0", "id": message["id"], "error": error}).to_string());
         }
     };
+    if is_of_modern {
+        for (name, value) in [("resultType", json!("complete")), ("ttlMs", json!(0)), ("cacheScope", json!("private"))]
+        {
+            result[name] = value;
+        }
+    }
     ("200 OK".to_owned(), json!({"jsonrpc": "2.0", "id": message["id"], "result": result}).to_string())
 }
 

@@ -4,7 +4,7 @@ use super::{
     hub::{Hub, text_of},
     inspector::Inspector,
     rounds::{Waiting, end},
-    state::{Call, Era, Increment, MAX_PART, Round, RoundKind, beginning, now},
+    state::{Call, ConnectionState, Era, Increment, MAX_PART, Round, RoundKind, beginning, now},
 };
 use crate::failure::{Failure, Problem};
 use serde_json::{Map, Value, json};
@@ -53,11 +53,13 @@ impl Inspector {
             .answer("sample_with_tools", handler(RoundKind::Sampling))
     }
 
-    /// Shows the page of a login as a question, which ends with the opening of its connection.
-    pub(super) fn opener(inspector: Weak<Inspector>) -> UrlOpener {
+    /// Shows the page of a login as a question, which ends with the opening of its connection, or
+    /// with the call that needs it.
+    pub(super) fn opener(self: &Arc<Self>, era: Era) -> UrlOpener {
+        let inspector = Arc::downgrade(self);
         UrlOpener::of_pages(move |page: LoginPage| {
             if let Some(inspector) = inspector.upgrade() {
-                inspector.show_login(&page);
+                inspector.show_login(era, &page);
             }
             std::future::ready(Ok(()))
         })
@@ -101,7 +103,9 @@ impl Inspector {
         let state = &mut *self.hub.state();
         let task = params.parse::<Value>().ok();
         let task = task.as_ref().and_then(|params| params["_meta"][meta::RELATED_TASK]["taskId"].as_str());
-        let running: Vec<&Call> = state.running(Some(era)).collect();
+        // Calls of an older connection may still be ending.
+        let is_opening = state.connection(era).state == ConnectionState::Connecting;
+        let running: Vec<&Call> = state.running(Some(era)).filter(|_| !is_opening).collect();
         let of_task = running.iter().rfind(|call| task.is_some() && call.task.as_deref() == task);
         // A question that names no task must be of the only call.
         let call = of_task.or(running.first().filter(|_| running.len() == 1)).map(|call| call.id);
@@ -111,24 +115,24 @@ impl Inspector {
         self.hub.tell(state, &text);
     }
 
-    fn show_login(&self, page: &LoginPage) {
+    fn show_login(&self, era: Era, page: &LoginPage) {
         let params = RawJson::object(&json!({"url": page.url, "userCode": page.user_code}));
-        let (id, era) = (self.hub.state().number(), self.rounds.open().login_of.unwrap_or(Era::Legacy));
-        self.rounds.end_logins(era);
+        let id = self.hub.state().number();
+        self.rounds.end_logins(era, None);
         self.show(id, (era, RoundKind::Login), "The server asks for a login".to_owned(), params);
-        self.rounds.open().logins.push((era, id));
     }
 
     /// Answers a question. An answer that does not match it is refused, and the question stays.
-    pub(super) fn answer(
+    pub(super) async fn answer(
         &self,
         id: u64,
         action: ElicitAction,
         content: Option<Map<String, Value>>,
     ) -> Result<(), Problem> {
-        let login = self.rounds.open().logins.iter().find(|(_, login)| *login == id).map(|(era, _)| *era);
-        if let Some(era) = login {
-            self.stop_opening(era);
+        let is_login = |round: &&Round| round.id == id && round.kind == RoundKind::Login;
+        let login = self.hub.state().rounds.iter().find(is_login).map(|round| (round.era, round.call));
+        if let Some((era, call)) = login {
+            self.stop_login(era, call).await;
             return Ok(());
         }
         let refused = |failure: Failure| Problem::from(&failure);

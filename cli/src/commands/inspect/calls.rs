@@ -3,7 +3,7 @@
 use super::{
     hub::{KeptCall, text_of},
     inspector::Inspector,
-    state::{Call, CallState, Content, Era, Increment, MAX_PART, Progress, beginning, now},
+    state::{Call, CallState, ConnectionState, Content, Era, Increment, MAX_PART, Progress, beginning, now},
 };
 use crate::{
     connection::Connection,
@@ -95,7 +95,7 @@ impl Inspector {
             let began = Instant::now();
             let outcome = inspector.run(id, &asked, &connection, stopped).await;
             inspector.stops().remove(&id);
-            inspector.rounds.end_logins(asked.era);
+            inspector.end_logins_of(asked.era, id);
             inspector.finish(
                 id,
                 began,
@@ -106,6 +106,16 @@ impl Inspector {
             );
         });
         Ok(id)
+    }
+
+    /// Ends the logins that a call waited for. A login of several calls ends with the last one.
+    fn end_logins_of(&self, era: Era, id: u64) {
+        let is_last = {
+            let state = &mut *self.hub.state();
+            let is_opening = state.connection(era).state == ConnectionState::Connecting;
+            !is_opening && state.running(Some(era)).all(|call| call.id == id)
+        };
+        self.rounds.end_logins(era, (!is_last).then_some(id));
     }
 
     /// Cancels a call.

@@ -333,7 +333,7 @@ pub(super) async fn run(inspector: &Arc<Inspector>, apps: &Arc<Apps>, command: &
         "preview" => preview(inspector, &read(body)?),
         "answer" => {
             let Answer { round, action, content } = read(body)?;
-            done(inspector.answer(round, action, content))
+            done(inspector.answer(round, action, content).await)
         }
         "list" => list(inspector, read(body)?).await,
         "lint" => {

@@ -44,6 +44,7 @@ pub(super) struct Inspector {
     pub(super) hub: Arc<Hub>,
     pub(super) server: Server,
     pub(super) flags: ConnectionFlags,
+    has_page: bool,
     links: Mutex<[Link; 2]>,
     /// Over HTTP, one era is opened after the other, so that a person logs in once.
     turn: tokio::sync::Mutex<()>,
@@ -77,21 +78,17 @@ pub(super) struct KeptList {
 impl Inspector {
     /// Without a page, the person at the terminal logs in.
     pub(super) fn new(hub: Arc<Hub>, server: Server, mut flags: ConnectionFlags, has_page: bool) -> Arc<Self> {
-        Arc::new_cyclic(|inspector| {
-            if has_page {
-                flags.login.opener = Some(Opener(Self::opener(Weak::clone(inspector))));
-            }
-            let (ladder, rounds) = (Arc::clone(&hub), Rounds::new(Arc::clone(&hub)));
-            flags.login.trace = Some(AuthObserver::new(move |step| ladder.exchange(rung(step))));
-            Self {
-                hub,
-                server,
-                flags,
-                links: Mutex::default(),
-                turn: tokio::sync::Mutex::default(),
-                rounds,
-                stops: Mutex::default(),
-            }
+        let (ladder, rounds) = (Arc::clone(&hub), Rounds::new(Arc::clone(&hub)));
+        flags.login.trace = Some(AuthObserver::new(move |step| ladder.exchange(rung(step))));
+        Arc::new(Self {
+            hub,
+            server,
+            flags,
+            has_page,
+            links: Mutex::default(),
+            turn: tokio::sync::Mutex::default(),
+            rounds,
+            stops: Mutex::default(),
         })
     }
 
@@ -151,7 +148,7 @@ impl Inspector {
             }
             let began = Instant::now();
             let opened = inspector.connect(era, generation).await;
-            inspector.rounds.end_logins(era);
+            inspector.rounds.end_logins(era, None);
             match opened {
                 Ok(connection) => inspector.opened(era, (generation, began), connection),
                 Err(failure) => inspector.failed(era, generation, &failure),
@@ -171,7 +168,7 @@ impl Inspector {
             }
             (link.generation, link.connection.take(), std::mem::take(&mut link.subscriptions))
         };
-        self.rounds.end_logins(era);
+        self.rounds.end_logins(era, None);
         ended.values().for_each(AbortHandle::abort);
         ended.keys().for_each(|uri| self.subscription_ended(era, uri));
         (generation, old)
@@ -191,24 +188,37 @@ impl Inspector {
         }
     }
 
-    /// Stops an opening that waits for a person.
-    pub(super) fn stop_opening(&self, era: Era) {
-        let is_opening = self.hub.state().connection(era).state == ConnectionState::Connecting;
-        self.forget(era);
+    /// Stops what waits for a login: an opening, or a call. Without a known call, all of the era.
+    pub(super) async fn stop_login(&self, era: Era, call: Option<u64>) {
+        let failure = Failure::new(Exit::Login, "cancelled", "The login was cancelled").hint("reconnect");
+        let (is_opening, waiting) = {
+            let state = &mut *self.hub.state();
+            let is_opening = state.connection(era).state == ConnectionState::Connecting;
+            let waiting = state.running(Some(era)).map(|running| running.id);
+            (is_opening, waiting.filter(|running| call.is_none_or(|call| call == *running)).collect::<Vec<_>>())
+        };
         if is_opening {
-            let failure = Failure::new(Exit::Login, "cancelled", "The login was cancelled").hint("reconnect");
+            self.forget(era);
             self.hub.connection(era, |connection| {
                 (connection.state, connection.problem) = (ConnectionState::Failed, Some((&failure).into()));
             });
+        } else if waiting.is_empty() && call.is_none() {
+            // A list or a ping, which nothing else stops.
+            self.close(era, &failure).await;
+        } else {
+            // A call that has just ended needs no stop.
+            waiting.into_iter().for_each(|running| drop(self.stop(running)));
+            self.rounds.end_logins(era, None);
         }
     }
 
     async fn connect(self: &Arc<Self>, era: Era, generation: u64) -> Result<Arc<Connection>, Failure> {
         let is_http = self.server.transport == "http";
         let _turn = if is_http { Some(self.turn.lock().await) } else { None };
-        self.rounds.expect_login_of(era);
         let options = self.options(era, generation)?;
-        let connection = Connection::open_with(self.server.clone(), &self.flags, options).await?;
+        let mut flags = self.flags.clone();
+        flags.login.opener = self.has_page.then(|| Opener(self.opener(era)));
+        let connection = Connection::open_with(self.server.clone(), &flags, options).await?;
         let unopened = Unopened(Some(connection.client.clone()));
         self.hub.state().wire.belongs(connection.client.id().number(), era);
         let revisions = match (&self.flags.revision, era) {

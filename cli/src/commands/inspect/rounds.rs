@@ -2,7 +2,7 @@
 
 use super::{
     hub::{Hub, text_of},
-    state::{Era, Increment},
+    state::{Era, Increment, Round, RoundKind},
 };
 use serde_json::Value;
 use std::{
@@ -21,10 +21,6 @@ pub(super) struct Rounds {
 #[derive(Default)]
 pub(super) struct Open {
     pub(super) waiting: HashMap<u64, Waiting>,
-    /// The questions that are logins, by the era of their connection.
-    pub(super) logins: Vec<(Era, u64)>,
-    /// The era that is being opened.
-    pub(super) login_of: Option<Era>,
 }
 
 /// A question that waits.
@@ -44,19 +40,12 @@ impl Rounds {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Logins belong to this era until another one is opened.
-    pub(super) fn expect_login_of(&self, era: Era) {
-        self.open().login_of = Some(era);
-    }
-
-    /// The logins of a connection are over.
-    pub(super) fn end_logins(&self, era: Era) {
-        let ended: Vec<u64> = {
-            let open = &mut *self.open();
-            let ended = open.logins.iter().filter(|(of, _)| *of == era).map(|(_, id)| *id).collect();
-            open.logins.retain(|(of, _)| *of != era);
-            ended
+    /// The logins of a connection are over, or only those of one of its calls.
+    pub(super) fn end_logins(&self, era: Era, call: Option<u64>) {
+        let is_over = |round: &&Round| {
+            round.kind == RoundKind::Login && round.era == era && (call.is_none() || round.call == call)
         };
+        let ended: Vec<u64> = self.hub.state().rounds.iter().filter(is_over).map(|round| round.id).collect();
         ended.into_iter().for_each(|id| end(&self.hub, id, "withdrawal"));
     }
 }
