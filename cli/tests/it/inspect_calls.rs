@@ -3,7 +3,7 @@
 
 use crate::{
     inspect_page::{Page, Tab},
-    inspected::{FLOOD, LARGE, server},
+    inspected::{FLOOD, LARGE, NO_ID, NO_MESSAGE, server, without_method},
     program::DEADLINE,
     roles::{Role, resident_bytes, until},
     servers::serve,
@@ -47,7 +47,9 @@ fn a_call_has_progress_a_result_and_its_rows_on_the_wire() {
     let exported = page.done("export", &json!({"form": "jsonl"}));
     let lines: Vec<Value> =
         exported["text"].as_str().unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!(lines.len() > 10 && lines.iter().all(|line| line["message"]["jsonrpc"] == "2.0"), "{exported}");
+    // The server's test harness prints lines that are no messages.
+    let messages: Vec<&Value> = lines.iter().filter(|line| line["kind"] != "error").collect();
+    assert!(messages.len() > 10 && messages.iter().all(|line| line["message"]["jsonrpc"] == "2.0"), "{exported}");
 }
 
 #[test]
@@ -199,6 +201,34 @@ fn responses_belong_to_the_requests_of_their_connection() {
         answered += 1;
     }
     assert_eq!(answered, 10);
+}
+
+#[test]
+fn broken_messages_are_on_the_wire_as_they_came() {
+    let page = Page::of_role(Role::Garbling, &["--era", "legacy"]);
+    let tab = page.tab();
+    tab.list("legacy", "tools");
+    for tool in ["no version", "no error"] {
+        let call = json!({"era": "legacy", "name": tool, "arguments": {}});
+        assert_eq!(tab.end_of(page.done("call", &call)["call"].as_u64().unwrap())["state"], "failed");
+    }
+    let rows = page.done("wire", &json!({"before": u64::MAX}))["rows"].take();
+    let rows = rows.as_array().unwrap();
+    let requests = |method: &str| -> Vec<&Value> {
+        rows.iter().filter(|row| row["method"] == method && row["kind"] == "request").collect()
+    };
+    let broken = |is_it: &dyn Fn(&Value) -> bool| {
+        let is_broken = |row: &&Value| row["direction"] == "received" && row["kind"] == "error" && is_it(row);
+        rows.iter().find(is_broken).unwrap_or_else(|| panic!("not in {rows:?}"))
+    };
+    let [list] = requests("tools/list")[..] else { panic!("{rows:?}") };
+    for text in [NO_MESSAGE, NO_ID, &without_method(&list["rpcId"])] {
+        assert_eq!(broken(&|row| row["text"] == text)["answers"], Value::Null);
+    }
+    for call in requests("tools/call") {
+        assert_eq!(broken(&|row| row["answers"] == call["id"])["method"], "tools/call");
+    }
+    assert!(rows.iter().any(|row| row["kind"] == "result" && row["answers"] == list["id"]), "{rows:?}");
 }
 
 #[test]

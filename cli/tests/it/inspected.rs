@@ -260,6 +260,41 @@ pub(crate) fn crowd() {
     });
 }
 
+/// What [`garble`] says besides its answers.
+pub(crate) const NO_MESSAGE: &str = "hello";
+pub(crate) const NO_ID: &str = r#"{"jsonrpc":"2.0","result":{}}"#;
+
+/// A message whose method is no string, with the id of a request of the other side.
+pub(crate) fn without_method(id: &Value) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":5}}"#)
+}
+
+/// Answers calls with broken results and errors, by the names of its tools.
+pub(crate) fn garble() {
+    let info = json!({"name": "garbling", "version": "1"});
+    let tool = |name: &str| json!({"name": name, "inputSchema": {"type": "object"}});
+    converse(|message| {
+        let id = &message["id"];
+        let result = match message["method"].as_str()? {
+            "initialize" => {
+                json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info})
+            }
+            "notifications/initialized" => {
+                println!("{NO_MESSAGE}\n{NO_ID}");
+                return None;
+            }
+            "tools/list" => {
+                println!("{}", without_method(id));
+                json!({"tools": [tool("no version"), tool("no error")]})
+            }
+            "tools/call" if message["params"]["name"] == "no version" => return Some(json!({"id": id, "result": {}})),
+            "tools/call" => return Some(json!({"jsonrpc": "2.0", "id": id, "error": "broken"})),
+            _ => return unknown(message),
+        };
+        Some(json!({"jsonrpc": "2.0", "id": id, "result": result}))
+    });
+}
+
 fn unknown(message: &Value) -> Option<Value> {
     let error = json!({"code": -32601, "message": format!("no method {}", message["method"])});
     message.get("id").map(|id| json!({"jsonrpc": "2.0", "id": id, "error": error}))

@@ -48,6 +48,8 @@ pub(crate) enum Role {
     Changing,
     /// A server with too many questions.
     Crowd,
+    /// A server whose messages are broken.
+    Garbling,
 }
 
 impl Role {
@@ -65,6 +67,7 @@ impl Role {
             Self::Liar => "liar",
             Self::Changing => "changing",
             Self::Crowd => "crowd",
+            Self::Garbling => "garbling",
         }
     }
 
@@ -104,6 +107,7 @@ pub(crate) fn play() {
         "liar" => crate::inspected::lie(),
         "changing" => crate::inspected::change(),
         "crowd" => crate::inspected::crowd(),
+        "garbling" => crate::inspected::garble(),
         "stubborn" => {
             serve();
             // Its input has ended, but it stays.

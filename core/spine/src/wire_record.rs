@@ -4,10 +4,11 @@ use crate::protocol::{
     RawJson, Revision,
     envelope::{self, Message, NoResult},
 };
+use bytes::Bytes;
 
 /// Receives records. It must not block for long, and must not send messages itself.
 pub trait WireLog: Send + Sync + 'static {
-    /// Records the text of a message.
+    /// Records the text of a message. One that was refused is as it arrived, and may be no JSON.
     fn text(&self, exchange: &MessageInfo<'_>, text: &[u8]);
 
     /// Records an HTTP exchange, once the head of its response has arrived, or it has failed.
@@ -17,21 +18,28 @@ pub trait WireLog: Send + Sync + 'static {
 
     /// Records a parsed message.
     fn message(&self, exchange: &MessageInfo<'_>, message: &Message) {
-        let text = match message {
-            Message::Request(request) => {
-                envelope::encode_request(&request.id, &request.method, request.params.as_ref().map(|p| p.as_bytes()))
-            }
-            Message::Notification(notification) => {
-                envelope::encode_notification(&notification.method, notification.params.as_ref().map(|p| p.as_bytes()))
-            }
-            Message::Response(response) => match (&response.id, &response.outcome) {
-                (Some(id), Ok(result)) => envelope::encode_result(id, result.as_bytes()),
-                (id, Err(NoResult::Error(error))) => envelope::encode_error(id.as_ref(), error),
-                (None, Ok(_)) | (_, Err(NoResult::InvalidResponse(_))) => return,
-            },
-        };
-        self.text(exchange, &text);
+        if let Some(text) = encoded(message) {
+            self.text(exchange, &text);
+        }
     }
+}
+
+/// The text of a parsed message. `None` for an invalid response, which has no other form than the
+/// one in which it arrived.
+pub(crate) fn encoded(message: &Message) -> Option<Bytes> {
+    Some(match message {
+        Message::Request(request) => {
+            envelope::encode_request(&request.id, &request.method, request.params.as_ref().map(|p| p.as_bytes()))
+        }
+        Message::Notification(notification) => {
+            envelope::encode_notification(&notification.method, notification.params.as_ref().map(|p| p.as_bytes()))
+        }
+        Message::Response(response) => match (&response.id, &response.outcome) {
+            (Some(id), Ok(result)) => envelope::encode_result(id, result.as_bytes()),
+            (id, Err(NoResult::Error(error))) => envelope::encode_error(id.as_ref(), error),
+            (None, Ok(_)) | (_, Err(NoResult::InvalidResponse(_))) => return None,
+        },
+    })
 }
 
 /// A record, as a closure receives it.
@@ -97,7 +105,7 @@ pub struct MessageInfo<'a> {
     pub client_capabilities: Option<&'a RawJson>,
     /// For a response, the method of its request.
     pub method: Option<&'a str>,
-    /// True for a request refused as malformed, or the response to it.
+    /// True for a message refused as malformed, or the response to it.
     pub refused: bool,
 }
 

@@ -15,6 +15,7 @@ mod operations;
 mod pings;
 mod processes;
 mod reconnecting;
+mod records;
 mod requests;
 mod skills;
 mod subscriptions;
@@ -27,7 +28,7 @@ use std::{
     collections::HashMap,
     future::poll_fn,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     task::{Poll, Waker},
@@ -48,6 +49,8 @@ use trunkline_wire::{Direction, Record};
 #[derive(Default)]
 struct Clock {
     state: Mutex<ClockState>,
+    /// The wire log, if the test wants one.
+    records: OnceLock<records::Records>,
 }
 
 struct ClockState {
@@ -114,7 +117,7 @@ impl Runtime for TestRuntime {
     }
 
     fn wire_log(&self) -> Option<&dyn WireLog> {
-        None
+        self.0.records.get().map(|records| records as &dyn WireLog)
     }
 }
 

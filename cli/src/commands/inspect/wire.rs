@@ -344,8 +344,8 @@ fn read(text: &Bytes, method: Option<&str>) -> Read {
                 Err(NoResult::InvalidResponse(_)) => None,
             },
         },
-        Some(Err(malformed)) => Read { kind: "error", method: of_request(), id: malformed.id.clone(), content: None },
-        None => Read { kind: "error", ..Read::default() },
+        // Without its id, which is none of a response: it would answer another request.
+        Some(Err(_)) | None => Read { kind: "error", method: of_request(), ..Read::default() },
     }
 }
 

@@ -21,7 +21,8 @@ use crate::{
         envelope::{self, Beginning, Frame, FrameBounds, Message, Notification},
         method::{self, Method},
     },
-    wire_log::Direction,
+    wire_log::{Direction, MessageInfo},
+    wire_record::encoded,
 };
 use bytes::Bytes;
 use std::{
@@ -140,11 +141,16 @@ impl ClientInner {
             Frame::Single(one) => vec![one],
             Frame::Batch(elements) => elements,
         };
+        // Recorded once, as it is, if a part of it has no other text.
+        let mut unrecorded = Some(frame);
         for element in elements {
             match element {
-                Ok(message) => self.message(message),
+                Ok(message) => self.message(message, &mut unrecorded),
                 Err(malformed) => {
-                    self.invalid_frames.add(frame, &malformed.error, server, self.transport);
+                    // Like the log: a server may print without an end.
+                    if self.invalid_frames.add(frame, &malformed.error, server, self.transport) {
+                        self.refused(unrecorded.take());
+                    }
                     // A request, which its sender waits for: responses are never malformed.
                     if let Some(id) = &malformed.id {
                         self.send(envelope::encode_error(Some(id), &malformed.error));
@@ -154,7 +160,16 @@ impl ClientInner {
         }
     }
 
-    fn message(self: &Arc<Self>, mut message: Message) {
+    /// Records a frame that is not a message.
+    fn refused(&self, frame: Option<&Bytes>) {
+        if let (Some(log), Some(frame)) = (self.wire_log(), frame) {
+            let revision = self.conversation.lock().revision();
+            let info = self.message_info(Direction::Received, revision, Some(&self.capabilities), None);
+            log.text(&MessageInfo { refused: true, ..info }, frame);
+        }
+    }
+
+    fn message(self: &Arc<Self>, mut message: Message, unrecorded: &mut Option<&Bytes>) {
         let copy = self.wire_log().map(|_| message.clone());
         let fault = mend_request(self.label.get(), &mut message);
         let (received, revision, declared) = {
@@ -167,7 +182,14 @@ impl ClientInner {
                 ClientReceived::Answered { method, .. } => Some(&**method),
                 _ => None,
             };
-            log.message(&self.message_info(Direction::Received, revision, declared.as_ref(), method), &copy);
+            let info = self.message_info(Direction::Received, revision, declared.as_ref(), method);
+            match encoded(&copy) {
+                Some(text) => log.text(&info, &text),
+                None => {
+                    let info = MessageInfo { refused: true, ..info };
+                    unrecorded.take().into_iter().for_each(|frame| log.text(&info, frame));
+                }
+            }
         }
         self.handle(received, revision, fault);
     }

@@ -101,6 +101,7 @@ fn declared(capabilities: &RawJson) -> Vec<String> {
 
 impl WireLog for WireFile {
     fn text(&self, exchange: &MessageInfo<'_>, text: &[u8]) {
+        // Text that a server prints is no JSON, and belongs to the log.
         let Ok(message) = serde_json::from_slice(text) else { return };
         let sent = exchange.direction == Direction::Sent;
         self.write(&WireRecord {

@@ -18,8 +18,14 @@ struct Seen {
 }
 
 impl InvalidFrames {
-    /// Keeps the start of a frame, and logs the first ones.
-    pub(in crate::client) fn add(&self, frame: &[u8], error: &RpcError, server: Option<&str>, transport: Transport) {
+    /// Keeps the start of a frame, and logs the first ones. Returns whether this is one of them.
+    pub(in crate::client) fn add(
+        &self,
+        frame: &[u8],
+        error: &RpcError,
+        server: Option<&str>,
+        transport: Transport,
+    ) -> bool {
         let start = String::from_utf8_lossy(&frame[..frame.len().min(MAX_EXCERPT)]);
         let line = printable(&start).trim().to_owned();
         let count = {
@@ -40,6 +46,7 @@ impl InvalidFrames {
                 tracing::warn!(target: "trunkline::client::connection", server, %error, "the server sent an invalid message");
             }
         }
+        count <= MAX_LOGGED
     }
 
     /// The start of the last one.
@@ -59,7 +66,8 @@ mod tests {
         tracing::subscriber::with_default(log.clone(), || {
             for number in 1..=5_000 {
                 let (line, error) = (format!("line {number}"), RpcError::invalid_request("no message"));
-                frames.add(line.as_bytes(), &error, Some("chatty"), Transport::Stdio);
+                let is_one_of_the_first = frames.add(line.as_bytes(), &error, Some("chatty"), Transport::Stdio);
+                assert_eq!(is_one_of_the_first, number <= MAX_LOGGED);
             }
         });
         let texts = log.take();
