@@ -278,6 +278,17 @@ export const STATES = [
     },
   },
   {
+    name: "lint of a revision that is not spoken",
+    server: "faulty",
+    act: async (page) => {
+      await go(page, "#/lint");
+      await page.locator(".rule li").first().waitFor();
+      await page.locator(".era-trigger").click();
+      await page.getByRole("menuitem", { name: "2026-07-28" }).click();
+      await shows(page, "Not connected.");
+    },
+  },
+  {
     name: "lint without a finding",
     server: "bare",
     act: async (page) => {
@@ -355,6 +366,11 @@ export const STATES = [
       }
       await shows(page, "the database is locked");
       await page.waitForSelector(".stage[data-stale=true]");
+      // A list that cannot be read again says so, and stays.
+      await go(page, "#/tools");
+      await page.getByRole("button", { name: "Ask for the tools again" }).click();
+      await page.locator(".split-list > .problem", { hasText: "the database is locked" }).waitFor();
+      await page.locator(".split-list .row").first().waitFor();
     },
   },
   {

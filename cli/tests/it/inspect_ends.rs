@@ -4,7 +4,7 @@ use crate::{
     inspect_page::Page,
     login_server::{Desk, LoginServer, visit},
     program::Folder,
-    roles::{ROLE, Role, children_of, runs, until},
+    roles::{FILE, File, ROLE, Role, children_of, runs, until},
     servers::serve,
 };
 use serde_json::{Value, json};
@@ -105,6 +105,26 @@ fn a_reconnect_keeps_the_roots_and_ends_the_subscriptions() {
         assert_eq!(ended["result"]["json"]["content"][0]["text"], "file:///work", "{ended}");
     }
     assert_eq!(page.tab().next().unwrap()["subscriptions"], json!([]));
+}
+
+#[test]
+fn a_reconnect_forgets_a_list_that_is_no_longer_declared() {
+    let file = File::new();
+    let words = ["--era".to_owned(), "legacy".to_owned(), "--env".to_owned(), format!("{FILE}={}", file.path())];
+    let page = Page::start(&[&words[..], &Role::Forgetful.command()].concat());
+    let tab = page.tab();
+    assert_eq!(tab.list("legacy", "prompts")["count"], 1);
+    let prompts = || page.done("list", &json!({"era": "legacy", "list": "prompts"}));
+    let first = prompts();
+    assert_eq!(first["items"][0]["name"], "once");
+    page.done("reconnect", &json!({"era": "legacy"}));
+    while tab.connection("legacy", "open")["openings"] != 2 {
+        tab.next();
+    }
+    let then = prompts();
+    let state = &then["state"];
+    assert_eq!((&then["items"], &state["count"], &state["state"]), (&json!([]), &json!(0), &json!("absent")));
+    assert!(state["version"].as_u64() > first["state"]["version"].as_u64(), "{state}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Servers to inspect.
 
+use crate::roles::FILE;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -228,6 +229,27 @@ pub(crate) fn change() {
     });
 }
 
+/// Has a prompt until it is started again, which a file tells.
+pub(crate) fn forget() {
+    let file = std::env::var_os(FILE).unwrap();
+    let capabilities = match std::fs::exists(&file).unwrap() {
+        true => json!({"tools": {}}),
+        false => json!({"tools": {}, "prompts": {}}),
+    };
+    std::fs::write(&file, "").unwrap();
+    let info = json!({"name": "forgetful", "version": "1"});
+    answer(|method, _| {
+        Some(match method {
+            "initialize" => {
+                json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": info})
+            }
+            "tools/list" => json!({"tools": []}),
+            "prompts/list" => json!({"prompts": [{"name": "once"}]}),
+            _ => return None,
+        })
+    });
+}
+
 /// Asks 65 questions in a call, and returns the refusal.
 pub(crate) fn crowd() {
     let info = json!({"name": "crowd", "version": "1"});
@@ -260,7 +282,7 @@ pub(crate) fn crowd() {
     });
 }
 
-/// What [`garble`] says besides its answers.
+/// Lines that [`garble`] prints besides its answers.
 pub(crate) const NO_MESSAGE: &str = "hello";
 pub(crate) const NO_ID: &str = r#"{"jsonrpc":"2.0","result":{}}"#;
 

@@ -50,6 +50,8 @@ pub(crate) enum Role {
     Crowd,
     /// A server whose messages are broken.
     Garbling,
+    /// A server that has prompts only when it is started for the first time.
+    Forgetful,
 }
 
 impl Role {
@@ -68,6 +70,7 @@ impl Role {
             Self::Changing => "changing",
             Self::Crowd => "crowd",
             Self::Garbling => "garbling",
+            Self::Forgetful => "forgetful",
         }
     }
 
@@ -108,6 +111,7 @@ pub(crate) fn play() {
         "changing" => crate::inspected::change(),
         "crowd" => crate::inspected::crowd(),
         "garbling" => crate::inspected::garble(),
+        "forgetful" => crate::inspected::forget(),
         "stubborn" => {
             serve();
             // Its input has ended, but it stays.

@@ -106,7 +106,9 @@ export function useList(list: ListName): Listed {
   useEffect(() => {
     if (isNew) void fetchItems(false);
   }, [isNew, fetchItems]);
-  return { items: last?.items ?? null, problem: last?.problem ?? problem, state, refresh: () => void fetchItems(true) };
+  // What an older connection has listed may no longer be declared.
+  const items = state === "absent" ? null : (last?.items ?? null);
+  return { items, problem: last?.problem ?? problem, state, refresh: () => void fetchItems(true) };
 }
 
 export interface Action {

@@ -3,7 +3,7 @@
 use super::{
     hub::{Hub, State, text_of},
     rounds::Rounds,
-    state::{ConnectionState, Era, Exchange, Increment, ListName, ListProgress, now},
+    state::{ConnectionState, Era, Exchange, Increment, ListName, ListProgress, ListState, now},
 };
 use crate::{
     connection::{Connection, Events, Options},
@@ -274,6 +274,9 @@ impl Inspector {
     }
 
     fn opened(self: &Arc<Self>, era: Era, (generation, began): (u64, Instant), connection: Arc<Connection>) {
+        let client = &connection.client;
+        let declared = client.server().declared().unwrap_or_default();
+        let lists: Vec<_> = ListName::ALL.into_iter().filter(|list| list.is_declared(era, &declared)).collect();
         {
             let link = &mut self.links()[era.index()];
             if link.generation != generation {
@@ -281,10 +284,12 @@ impl Inspector {
             }
             link.opening = None;
             link.connection = Some(Arc::clone(&connection));
+            // An older connection may have declared them.
+            for absent in ListName::ALL.into_iter().filter(|list| !lists.contains(list)) {
+                let kept = &mut link.lists[absent.index()];
+                (kept.items, kept.is_reordered) = (None, false);
+            }
         }
-        let client = &connection.client;
-        let declared = client.server().declared().unwrap_or_default();
-        let lists: Vec<_> = ListName::ALL.into_iter().filter(|list| list.is_declared(era, &declared)).collect();
         self.hub.connection(era, |shown| {
             shown.describe(client.server());
             (shown.state, shown.problem, shown.pid) = (ConnectionState::Open, None, client.pid());
@@ -292,7 +297,11 @@ impl Inspector {
             shown.openings += 1;
             for list in ListName::ALL {
                 let state = shown.lists.of(list);
-                state.state = if lists.contains(&list) { ListProgress::Loading } else { ListProgress::Absent };
+                if lists.contains(&list) {
+                    state.state = ListProgress::Loading;
+                } else {
+                    *state = ListState { version: state.version + 1, ..ListState::default() };
+                }
             }
         });
         for list in lists {

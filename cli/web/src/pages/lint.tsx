@@ -5,7 +5,7 @@ import { cell } from "../cell";
 import { Badge, Button, Empty, ProblemBox, Select, Skeleton } from "../parts";
 import { linkTo, type Page } from "../place";
 import { command } from "../program";
-import type { Effect, Finding, LintReport, LintRule, ListName } from "../generated/protocol";
+import type { Effect, Era, Finding, LintReport, LintRule, ListName } from "../generated/protocol";
 import { useAction, useConnection, useEra } from "../store";
 import { brief, many } from "../words";
 
@@ -22,8 +22,8 @@ const EFFECTS: Record<Effect, string> = {
 
 const SEVERITIES: [string, string][] = Object.entries({ "": "every severity", error: "errors", warning: "warnings" });
 
-/** The last check, which the rail and the pages share. */
-const checked = cell<{ key: string; report: LintReport | null }>({ key: "", report: null });
+/** The last check, which the rail and the pages share, and the era of its report. */
+const checked = cell<{ key: string; report: LintReport | null; of: Era | null }>({ key: "", report: null, of: null });
 
 /** The report about the lists as they are; `null` before the first one. */
 export function useLint(): LintReport | null {
@@ -36,11 +36,11 @@ export function useLint(): LintReport | null {
     if (!isReady || checked.get().key === key) return;
     checked.set({ ...checked.get(), key });
     command("lint", { era }).then(
-      (report) => checked.get().key === key && checked.set({ key, report }),
+      (report) => checked.get().key === key && checked.set({ key, report, of: era }),
       () => undefined,
     );
   }, [era, isReady, key]);
-  return checked.useValue(({ report }) => report);
+  return checked.useValue(({ report, of }) => (of === era ? report : null));
 }
 
 export function Lint() {

@@ -14,15 +14,15 @@ export function Tasks() {
   const era = useEra();
   const capabilities = useConnection()?.capabilities;
   const calls = useKnown((state) => state.calls);
-  const [listed, setListed] = useState<JsonObject[]>([]);
+  const [listed, setListed] = useState<{ tasks: JsonObject[]; of: Era | null }>({ tasks: [], of: null });
   const { problem, run } = useAction();
   const declared = objectIn(capabilities, "tasks");
   const canList = objectIn(declared, "list") !== null;
   const begun = calls.filter((call) => call.era === era && call.task !== null).map((call) => ({ taskId: call.task, about: call.about }));
   // Each task once, as the call that began it: others may wait for the same one.
-  const items: JsonObject[] = [...new Map([...listed, ...begun.toReversed()].map((task) => [task.taskId, task])).values()];
+  const items: JsonObject[] = [...new Map([...(listed.of === era ? listed.tasks : []), ...begun.toReversed()].map((task) => [task.taskId, task])).values()];
   const refresh = (): void => {
-    if (canList) run(async () => setListed((await command("task", { era, action: "list" })).tasks));
+    if (canList) run(async () => setListed({ ...(await command("task", { era, action: "list" })), of: era }));
   };
   const isDeclared = declared ?? objectIn(objectIn(capabilities, "extensions"), "io.modelcontextprotocol/tasks");
   const none = isDeclared ? (

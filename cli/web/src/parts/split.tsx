@@ -3,7 +3,7 @@ import { ArrowLeft, RefreshCw } from "lucide-react";
 import { Fragment, useDeferredValue, useRef, useState, type ReactNode } from "react";
 import { MOD, useKey } from "../keys";
 import { go, usePlace, type Page } from "../place";
-import type { JsonObject } from "../generated/protocol";
+import type { JsonObject, Problem } from "../generated/protocol";
 import { useConnection, useEra, type Listed } from "../store";
 import { brief, many, textIn } from "../words";
 import { Empty, IconButton, ProblemBox, Skeleton } from "./controls";
@@ -46,7 +46,8 @@ export function Split({ page, lists, names, verb, row, unlisted, none, children 
   const counts = lists.flatMap(([noun, { items }]) => (items && items.length > 0 ? [many(items.length, noun)] : []));
   const [first] = found;
   const chosen = item === null ? null : (known.find((one) => nameOf(one) === item) ?? unlisted?.(item) ?? null);
-  const waits = useInstead(page, lists.map(([, list]) => list));
+  const problem = lists.find(([, list]) => list.problem)?.[1].problem ?? null;
+  const waits = useInstead(page, lists.map(([, list]) => list), problem);
   const isEmpty = item === null && lists.every(([, { state, items }]) => state === "absent" || items?.length === 0);
   return (
     <div className="split" data-chosen={item !== null} data-empty={isEmpty}>
@@ -65,6 +66,7 @@ export function Split({ page, lists, names, verb, row, unlisted, none, children 
           </span>
           <IconButton icon={RefreshCw} label={`Ask for the ${page} again`} onClick={() => lists.forEach(([, { refresh }]) => refresh())} />
         </div>
+        {problem && known.length > 0 && <ProblemBox problem={problem} />}
         {known.length === 0 ? (
           (none ?? waits)
         ) : (
@@ -100,9 +102,8 @@ export function Split({ page, lists, names, verb, row, unlisted, none, children 
 export const RowName = ({ text }: { text: string }) => <span className="mono ellipsis">{brief(text, 120)}</span>;
 
 /** Stands in place of lists that are empty, absent, or not yet here. */
-function useInstead(page: Page, lists: Listed[]): ReactNode {
+function useInstead(page: Page, lists: Listed[], problem: Problem | null): ReactNode {
   const connection = useConnection();
-  const problem = lists.find((list) => list.problem)?.problem;
   if (problem) return <ProblemBox problem={problem} />;
   if (connection?.state === "connecting" || lists.some(({ state }) => state === "loading")) return <Skeleton />;
   if (!connection?.revision) return <Empty title="Not connected." />;
