@@ -428,6 +428,30 @@ export const STATES = [
     },
   },
   {
+    // Its question is in the call on the page of its tool, to which the header leads.
+    name: "question of what was sent again",
+    server: "fixture",
+    short: true,
+    wire: true,
+    act: async (page) => {
+      await call(page, "test_elicitation_sep1330_enums");
+      await page.locator(".round").getByRole("button", { name: "Decline" }).click();
+      await page.waitForSelector(".call .badge.good");
+      await page.fill("[aria-label='Filter the wire']", "tools/call");
+      await page.locator(".wire-list .row").first().click();
+      await page.getByRole("button", { name: "Send again, edited" }).click();
+      await page.waitForSelector(".again .editor-root");
+      await page.getByRole("button", { name: "Send", exact: true }).click();
+      await page.locator(".again .round").waitFor();
+      await page.getByRole("button", { name: "Close", exact: true }).click();
+      await go(page, "#/server");
+      await page.locator(".round").first().waitFor({ state: "detached" });
+      await page.getByRole("link", { name: "1 question" }).click();
+      await page.locator(".stage .round").getByRole("button", { name: "Decline" }).click();
+      await page.locator(".call .badge.good").nth(1).waitFor();
+    },
+  },
+  {
     name: "login",
     server: "login",
     act: async (page) => {

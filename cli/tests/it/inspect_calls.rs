@@ -157,6 +157,31 @@ fn a_call_is_cancelled_and_its_questions_go_with_it() {
 }
 
 #[test]
+fn a_request_that_is_sent_again_is_about_the_same() {
+    let (page, tab) = opened(&[]);
+    for era in ["modern", "legacy"] {
+        for (method, params, about) in [
+            ("tools/call", json!({"name": "ask", "arguments": {}}), json!("ask")),
+            ("prompts/get", json!({"name": "review", "arguments": {"code": "x"}}), json!("review")),
+            ("resources/read", json!({"uri": "note://one"}), json!("note://one")),
+            ("tools/list", json!({}), Value::Null),
+        ] {
+            page.done("send", &json!({"era": era, "method": method, "params": params}));
+            let call = tab.until(|event| event["event"] == "call")["call"].take();
+            assert_eq!((&call["method"], &call["about"]), (&json!(method), &about));
+            let id = call["id"].as_u64().unwrap();
+            if method == "tools/call" {
+                let round = tab.round();
+                assert_eq!(round["call"], call["id"]);
+                let content = json!({"name": "Ada"});
+                page.done("answer", &json!({"round": round["id"], "action": "accept", "content": content}));
+            }
+            tab.end_of(id);
+        }
+    }
+}
+
+#[test]
 fn a_question_during_several_calls_belongs_to_none() {
     let (page, tab) = opened(&[]);
     for era in ["modern", "legacy"] {

@@ -12,6 +12,7 @@ use super::{
     inspector::Inspector,
     skills,
     state::{Era, Increment, ListName, ListState, Row},
+    wire::about,
 };
 use crate::{code, failure::Failure, task_state};
 use clap::ValueEnum;
@@ -323,7 +324,9 @@ pub(super) async fn run(inspector: &Arc<Inspector>, apps: &Arc<Apps>, command: &
         }
         "send" => {
             let Raw { era, method, params } = read(body)?;
-            started(inspector, Asked { era, method, about: None, params, kind: Kind::Request })
+            let revision = inspector.connection(era)?.client.revision();
+            let about = params.as_ref().and_then(|params| about(&method, params, true, Some(revision)));
+            started(inspector, Asked { era, method, about, params, kind: Kind::Request })
         }
         "cancel" => {
             let OneCall { call } = read(body)?;

@@ -160,7 +160,8 @@ impl Wire {
             (Some(rpc), "result" | "error") => self.waiting.remove(&(peer, !is_of_client, rpc.clone())),
             _ => None,
         };
-        let about = about(&read, is_of_client, revision);
+        let about =
+            read.method.as_deref().and_then(|method| about(method, read.content.as_ref()?, is_of_client, revision));
         let of_request = answered.as_ref().and_then(|sent| sent.method.as_ref());
         let text = String::from_utf8_lossy(&whole);
         let shown = beginning(&text, MAX_TEXT);
@@ -179,7 +180,7 @@ impl Wire {
                 None if read.kind == "error" => beginning(&text, MAX_PREVIEW).to_owned(),
                 None => String::new(),
             },
-            about,
+            about: about.as_deref().map(short),
             answers: answered.as_ref().map(|sent| sent.row),
             ms: answered.as_ref().map(|sent| at - sent.at),
             bytes: whole.len(),
@@ -350,14 +351,13 @@ fn read(text: &Bytes, method: Option<&str>) -> Read {
 }
 
 /// The name or URI that a request is about.
-fn about(read: &Read, is_of_client: bool, revision: Option<Revision>) -> Option<String> {
+pub(super) fn about(method: &str, params: &RawJson, is_of_client: bool, revision: Option<Revision>) -> Option<String> {
     let (sender, revision) =
         (if is_of_client { Sender::Client } else { Sender::Server }, revision.unwrap_or(Revision::LATEST_LEGACY));
-    let row = Method::find(read.method.as_deref()?, MessageKind::Request, sender, revision)?;
+    let row = Method::find(method, MessageKind::Request, sender, revision)?;
     let parameter = row.target?.parameter();
-    let params: HashMap<String, &RawValue> = read.content.as_ref()?.parse().ok()?;
-    let name: String = serde_json::from_str(params.get(parameter)?.get()).ok()?;
-    Some(short(&name))
+    let params: HashMap<String, &RawValue> = params.parse().ok()?;
+    serde_json::from_str(params.get(parameter)?.get()).ok()
 }
 
 /// The beginning of the content of a message, without `_meta`, which is equal in many.
@@ -517,7 +517,8 @@ mod tests {
         let text = encode_request(&RequestId::Integer(1), method::PROMPTS_GET, Some(br#"{"name":"review"}"#));
         let request = read(&text, None);
         assert_eq!((request.kind, request.method.as_deref()), ("request", Some(method::PROMPTS_GET)));
-        assert_eq!(about(&request, true, Some(Revision::LATEST)).as_deref(), Some("review"));
+        let params = request.content.as_ref().unwrap();
+        assert_eq!(about(method::PROMPTS_GET, params, true, Some(Revision::LATEST)).as_deref(), Some("review"));
         assert_eq!(request.content.as_ref().map(preview).as_deref(), Some(r#"{"name":"review"}"#));
         let error = read(&encode_error(Some(&RequestId::Integer(1)), &RpcError::internal()), Some(method::PING));
         assert_eq!((error.kind, error.method.as_deref()), ("error", Some(method::PING)));

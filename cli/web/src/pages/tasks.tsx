@@ -51,9 +51,8 @@ export function Tasks() {
 
 function Task({ era, id }: { era: Era; id: string }) {
   const [state, setState] = useState<JsonObject | null>(null);
-  const [result, setResult] = useState<number | null>(null);
   const { busy, problem, run } = useAction();
-  const calls = useKnown((known) => known.calls).filter((call) => call.id === result || (call.task === id && call.era === era));
+  const calls = useKnown((known) => known.calls).filter((call) => (call.task ?? call.about) === id && call.era === era);
   const ask = useCallback(
     (action: "get" | "cancel"): void => run(async () => setState((await command("task", { era, action, task: id })).tasks[0] ?? null)),
     [era, id, run],
@@ -64,7 +63,7 @@ function Task({ era, id }: { era: Era; id: string }) {
   useEffect(() => ask("get"), [ask, ended, told]);
   const status = textIn(state, "status");
   const tone = status === "failed" ? "bad" : status === "completed" ? "good" : "plain";
-  const wait = async (): Promise<void> => setResult((await command("taskResult", { era, task: id })).call);
+  const wait = (): Promise<unknown> => command("taskResult", { era, task: id });
   return (
     <>
       <Head name={id} of={{}}>

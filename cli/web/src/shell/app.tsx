@@ -15,7 +15,7 @@ import { useConnection, useKnown, useLink } from "../store";
 import { brief, textIn } from "../words";
 import { Wire } from "../wire/wire";
 import { Banner } from "./banner";
-import { Header } from "./header";
+import { Header, pageOf } from "./header";
 import { Overlays } from "./overlays";
 import { Rail } from "./rail";
 
@@ -55,11 +55,13 @@ export function App() {
   );
 }
 
-/** Questions of the server that belong to no call. */
+/** Questions of the server that belong to no call, or to one that no page shows. */
 function Questions() {
   const rounds = useKnown((state) => state.rounds);
+  const calls = useKnown((state) => state.calls);
   const { page } = usePlace();
-  const alone = rounds.filter((round) => round.call === null || (page === "login" && round.kind === "login"));
+  const isShown = (id: number | null): boolean => calls.some((call) => call.id === id && pageOf(call) !== null);
+  const alone = rounds.filter((round) => !isShown(round.call) || (page === "login" && round.kind === "login"));
   if (alone.length === 0) return null;
   return (
     <div className="questions">

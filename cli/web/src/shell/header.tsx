@@ -2,9 +2,9 @@ import { ChevronDown, ChevronsUpDown, CircleHelp, Moon, Search, Sun } from "luci
 import { MOD } from "../keys";
 import { IconButton, Menu } from "../parts";
 import { StateOf } from "../pages/server";
-import { linkTo, usePlace } from "../place";
+import { linkTo, usePlace, type Page } from "../place";
 import { command } from "../program";
-import type { Connection } from "../generated/protocol";
+import type { Call, Connection } from "../generated/protocol";
 import { chooseEra, revisionOf, useConnection, useKnown } from "../store";
 import { brief, many, textIn } from "../words";
 import { open } from "./overlays";
@@ -17,7 +17,7 @@ export function Header() {
   const rounds = useKnown((state) => state.rounds);
   const calls = useKnown((state) => state.calls);
   const info = connection?.serverInfo;
-  const asking = calls.find((call) => rounds.some((round) => round.call === call.id));
+  const asking = calls.find((call) => pageOf(call) !== null && rounds.some((round) => round.call === call.id));
   return (
     <header className="top">
       <h1 className="ellipsis">{brief(textIn(info, "title", "name") ?? target?.label ?? "trunkline inspect", 80)}</h1>
@@ -26,7 +26,7 @@ export function Header() {
       {target && <span className="transport wide-only">{target.transport}</span>}
       {connection && <EraMenu current={connection} />}
       <span className="grow" />
-      {asking && <a className="button main" href={linkTo(pageOf(asking.method), asking.about)} children={many(rounds.length, "question")} />}
+      {asking && <a className="button main" href={linkTo(pageOf(asking) ?? "tools", asking.about)} children={many(rounds.length, "question")} />}
       <IconButton icon={Search} label={`Find anything (${MOD}K)`} onClick={() => open("palette")} />
       <IconButton icon={theme === "dark" ? Sun : Moon} label={theme === "dark" ? "Light colors" : "Dark colors"} onClick={toggleTheme} />
       <span className="wide-only">
@@ -54,7 +54,10 @@ function ServerMenu() {
   );
 }
 
-const pageOf = (method: string) => (method === "prompts/get" ? "prompts" : method === "resources/read" ? "resources" : "tools");
+const PAGES: Partial<Record<string, Page>> = { "tools/call": "tools", "prompts/get": "prompts", "resources/read": "resources", "tasks/result": "tasks" };
+
+/** The page that shows a call, at the item that it is about. */
+export const pageOf = ({ method, about }: Call): Page | null => (about === null ? null : (PAGES[method] ?? null));
 
 function EraMenu({ current }: { current: Connection }) {
   const connections = useKnown((state) => state.connections);
