@@ -1,7 +1,8 @@
 // A server on standard input that does what servers should not, or too much of what they may.
 //
-// odd_server.mjs KIND: `hostile`, `many`, `bare`, `dying`, `schemas`, `faulty`, `silent`, `old` and
-// `new`, which speak 2024-11-05 and 2026-07-28 only, and `late`, which speaks 2026-07-28 late.
+// odd_server.mjs KIND: `hostile`, `many`, `bare`, `dying`, `schemas`, `faulty`, `silent`, `digits`,
+// `old` and `new`, which speak 2024-11-05 and 2026-07-28 only, and `late`, which speaks 2026-07-28
+// late.
 import { createInterface } from "node:readline";
 import { readFileSync } from "node:fs";
 
@@ -36,6 +37,7 @@ const TOOLS = {
   old: () => [{ name: "only", inputSchema: none }],
   new: () => [{ name: "only", inputSchema: none }],
   late: () => [{ name: "echo", inputSchema: { type: "object", properties: { message: { type: "string" } } } }],
+  digits: () => [{ name: "echo", inputSchema: { type: "object", properties: { id: { type: "integer" } } } }],
   dying: () => [{ name: "count", description: "Dies at the third call", inputSchema: none }],
   schemas: () =>
     JSON.parse(readFileSync(new URL("schemas.json", import.meta.url), "utf8")).map(({ name, schema }) => ({ name, inputSchema: schema })),
@@ -92,6 +94,12 @@ const MODERN = {
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params } = JSON.parse(line);
   if (id === undefined || method === undefined || kind === "silent") return;
+  if (kind === "digits" && method === "tools/call") {
+    // As they arrived: a number would lose digits here.
+    const [, given] = /"arguments":(\{[^}]*\})/.exec(line);
+    process.stdout.write(`{"jsonrpc":"2.0","id":${id},"result":{"content":[],"structuredContent":${given}}}\n`);
+    return;
+  }
   const isModern = kind === "new" || (kind === "late" && params?._meta?.["io.modelcontextprotocol/protocolVersion"] !== undefined);
   const answer = isModern ? MODERN[method] : ANSWERS[method];
   if (kind === "late" && method === "server/discover") setTimeout(() => send({ id, result: answer(params) }), LATE_MS);

@@ -129,6 +129,34 @@ export const STATES = [
     },
   },
   {
+    name: "digits of large integers",
+    server: "digits",
+    short: true,
+    act: async (page) => {
+      const number = "1234567890123456789";
+      await go(page, "#/tools/echo");
+      await page.getByRole("tab", { name: "JSON" }).click();
+      await page.locator(".editor-root .cm-content").click();
+      await page.keyboard.press("Control+a");
+      await page.keyboard.type(`{"id": ${number}}`);
+      await page.click(MAIN);
+      await page.getByRole("tab", { name: "Structured" }).click();
+      await page.locator(".call .json", { hasText: number }).waitFor();
+      if (await page.locator(".wire[data-height=closed]").count()) await page.locator(".wire-title").click();
+      for (const kind of ["request", "result"]) {
+        await page.locator(`.wire-list .row:has(.method.${kind})`, { hasText: number }).first().click();
+        await page.locator(".wire-detail .json", { hasText: number }).waitFor();
+        await page.getByRole("button", { name: "Close", exact: true }).click();
+      }
+      // A link keeps them too, and a form says that it cannot.
+      await page.reload();
+      await page.getByRole("tab", { name: "JSON" }).click();
+      await page.locator(".editor-root .cm-content", { hasText: number }).waitFor();
+      await page.getByRole("tab", { name: "Form" }).click();
+      await shows(page, "JSON keeps all digits");
+    },
+  },
+  {
     name: "schema",
     server: "fixture",
     act: async (page) => {

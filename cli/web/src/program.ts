@@ -1,5 +1,6 @@
 // The program behind the page: its token, its stream of events, and its commands.
 import type { Command, Commands, Event, Problem } from "./generated/protocol";
+import { exact } from "./words";
 
 const KEPT_AS = "trunkline-inspect-token";
 
@@ -45,7 +46,7 @@ export async function listen(receive: (event: Event) => void): Promise<void> {
     if (done) return;
     const lines = (rest + value).split("\n");
     rest = lines.pop() ?? "";
-    for (const line of lines) if (line !== "") receive(JSON.parse(line) as Event);
+    for (const line of lines) if (line !== "") receive(exact(line) as Event);
   }
 }
 
@@ -54,7 +55,7 @@ export async function command<Name extends Command>(name: Name, input: Commands[
   const request = { method: "POST", headers: { ...headers, "content-type": "application/json" }, body };
   const response = await fetch(addressOf(name), request).catch(() => null);
   if (!response) throw new Failed(saying("trunkline has ended", "Start it again, and reload this page."));
-  const answer: unknown = await response.json().catch(() => null);
+  const answer: unknown = await response.text().then(exact).catch(() => null);
   if (response.ok) return answer as Commands[Name][1];
   throw new Failed((answer as { error: Problem } | null)?.error ?? saying(`trunkline answered ${name} with ${response.status}`, null));
 }

@@ -4,6 +4,7 @@ import { cell } from "./cell";
 import { Unknown, command, listen, problemOf } from "./program";
 import type { Command, Commands, Connection, Era, Event, JsonObject, ListName, ListState, Problem } from "./generated/protocol";
 import { NOTHING, after, type Link, type State } from "./state";
+import { exact } from "./words";
 
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 5000;
@@ -143,7 +144,7 @@ export function useAnswer<Name extends Command>(name: Name, input: Commands[Name
       if (current) setFound({ answer, problem });
     };
     const timer = setTimeout(() => {
-      const wanted = JSON.parse(asked) as Commands[Name][0] | null;
+      const wanted = exact(asked) as Commands[Name][0] | null;
       if (wanted === null) set(null, null);
       else
         command(name, wanted).then(

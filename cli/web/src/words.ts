@@ -35,7 +35,23 @@ export function msOf(ms: number): string {
 
 export const many = (count: number, word: string): string => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
 
-export const isObject = (value: Json | undefined): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value);
+/** New in browsers of 2023, and unknown to the types: integers that keep their digits. */
+const raw = JSON as JSON & { rawJSON?: (text: string) => number; isRawJSON?: (value: unknown) => boolean };
+
+const keep = (_: string, value: unknown, context?: { source: string }): unknown =>
+  typeof value === "number" && context && /^-?\d+$/.test(context.source) && !Number.isSafeInteger(value) ? raw.rawJSON?.(context.source) : value;
+
+/** Reads JSON. Integers that are too large for a number keep all their digits. */
+export const exact = (text: string): unknown => JSON.parse(text, raw.rawJSON && /\d{16}/.test(text) ? keep : undefined);
+
+/** The same JSON with numbers only, as a form computes with them. */
+export const computable = (value: JsonObject): JsonObject => JSON.parse(JSON.stringify(value)) as JsonObject;
+
+export const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && raw.isRawJSON?.(value) !== true;
+
+/** Text as it is, and any other value as JSON. */
+export const asText = (value: Json): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 /** The first of some members that is text. */
 export function textIn(object: JsonObject | null | undefined, ...members: string[]): string | null {
@@ -64,7 +80,7 @@ export function save(name: string, parts: BlobPart[], type: string): void {
 /** The value of JSON text, if it is one. */
 export function parsed(text: string): Json | undefined {
   try {
-    return JSON.parse(text) as Json;
+    return exact(text) as Json;
   } catch {
     return undefined;
   }

@@ -6,7 +6,7 @@ import { go } from "../place";
 import { command } from "../program";
 import type { Call, Content, Json, JsonObject } from "../generated/protocol";
 import { useAction, useAnswer } from "../store";
-import { brief, isObject, objectIn, objectsIn, printable, save, sizeOf, textIn } from "../words";
+import { brief, exact, isObject, objectIn, objectsIn, printable, save, sizeOf, textIn } from "../words";
 
 /** Pictures that a browser decodes and that cannot run anything in an `img`. */
 const PICTURE = /^image\/(png|jpeg|gif|webp|avif|bmp|svg\+xml)$/;
@@ -16,7 +16,7 @@ export function ResultView({ call, content }: { call: Call; content: Content }) 
   const [wanted, setWanted] = useState(false);
   const { answer, problem } = useAnswer("body", wanted ? { call: call.id } : null);
   const action = useAction();
-  const whole = useMemo(() => (answer ? (JSON.parse(answer.text) as Json) : content.json), [answer, content]);
+  const whole = useMemo(() => (answer ? (exact(answer.text) as Json) : content.json), [answer, content]);
   if (whole !== undefined) return <Views value={whole} />;
   const saveAll = async (): Promise<void> => save("result.json", [(await command("body", { call: call.id })).text], "application/json");
   const failure = problem ?? action.problem;

@@ -2,7 +2,7 @@
 import { useMemo, useState } from "react";
 import type { Commands, JsonObject } from "../generated/protocol";
 import { useAnswer, useConnection, useEra } from "../store";
-import { textIn } from "../words";
+import { asText, textIn } from "../words";
 import { Form } from "./form";
 
 const ASK_AFTER_MS = 150;
@@ -42,6 +42,6 @@ export function useOffered(completing: Completing | null, name: string): { value
   const { [name]: value = "", ...context } = completing?.values ?? {};
   const question = completing && asked && offers ? { era, ref: completing.reference, argument: { name, value }, context } : null;
   const { values, total, hasMore } = useAnswer("complete", question, ASK_AFTER_MS).answer ?? { values: [], total: null, hasMore: false };
-  const hint = values.length === 0 ? "" : `${total ?? values.length}${hasMore ? " or more" : ""} offered`;
+  const hint = values.length === 0 ? "" : `${asText(total ?? values.length)}${hasMore ? " or more" : ""} offered`;
   return { values, hint, ask: () => setAsked(true) };
 }

@@ -1,9 +1,9 @@
 // A form for a JSON Schema.
 import withTheme from "@rjsf/core/lib/withTheme.js";
 import { TranslatableString, englishStringTranslator, type UiSchema } from "@rjsf/utils";
-import { Component, useId, useMemo, useRef, type ReactNode } from "react";
+import { Component, useId, useMemo, useRef, useState, type ReactNode } from "react";
 import type { JsonObject } from "../generated/protocol";
-import { isObject } from "../words";
+import { computable, isObject } from "../words";
 import type { Completing } from "./completed";
 import { behavior, filled, forForm } from "./schema";
 import { templates, widgets } from "./theme";
@@ -23,7 +23,7 @@ interface Props {
 
 export function Form({ schema, disabled = false, completing = null, ...rest }: Props) {
   const id = useId();
-  const shown = useMemo(() => forForm(schema), [schema]);
+  const shown = useMemo(() => forForm(computable(schema)), [schema]);
   const isOpen = ["anyOf", "oneOf", "allOf", "$ref", "patternProperties"].some((key) => key in shown);
   const named = isObject(shown.properties) && Object.keys(shown.properties).length > 0;
   if (!isOpen && !named && !isObject(shown.additionalProperties)) {
@@ -38,7 +38,8 @@ export function Form({ schema, disabled = false, completing = null, ...rest }: P
 
 function Inner({ id, schema, value, onChange, disabled, completing }: Required<Props> & { id: string }) {
   // The form keeps what it was given, and fields that are not yet filled.
-  const data = useRef<unknown>(value);
+  const [first] = useState(() => computable(value));
+  const data = useRef<unknown>(first);
   return (
     <Themed
       tagName="div"

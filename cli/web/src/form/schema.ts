@@ -1,7 +1,7 @@
 // Schemas as the form shows them, and values as they are sent.
 import { deepEquals, findSchemaDefinition, getDefaultFormState, type Experimental_DefaultFormStateBehavior, type RJSFSchema } from "@rjsf/utils";
 import type { Json, JsonObject } from "../generated/protocol";
-import { isObject } from "../words";
+import { asText, isObject } from "../words";
 import { validator } from "./validator";
 
 /** Nothing is sent that neither the person nor the schema has said. */
@@ -70,7 +70,7 @@ function choice(schema: JsonObject): JsonObject {
     const { [key]: parts, ...rest } = schema;
     if (!Array.isArray(parts) || !parts.every((one) => isObject(one) && one.const !== undefined)) continue;
     const options = parts.filter(isObject);
-    const names = options.map((one) => one.title ?? (typeof one.const === "string" ? one.const : JSON.stringify(one.const)));
+    const names = options.map((one) => one.title ?? asText(one.const ?? null));
     return { ...rest, enum: options.map((one) => one.const ?? null), enumNames: names };
   }
   return schema;
@@ -140,7 +140,10 @@ export function filled(value: unknown, schema: JsonObject | null, root: JsonObje
 
 const presets = new WeakMap<JsonObject, Json | undefined>();
 
-/** Returns whether nobody has begun an object: it has only what the form presets, and no default of its own. */
+/**
+ * Returns whether nobody has begun an object: it has only what the form presets, and no default of
+ * its own.
+ */
 function isPreset(sent: JsonObject, schema: JsonObject, root: JsonObject): boolean {
   if (Object.keys(sent).length === 0) return true;
   if ("default" in resolved(schema, root)) return false;

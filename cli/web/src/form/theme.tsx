@@ -133,6 +133,7 @@ function Input(props: Props<"BaseInputTemplate">) {
         <input type={found} step={step} min={min} max={max} list={`${id}-offered`} {...shared} />
       )}
       {completing && <datalist id={`${id}-offered`} children={offered.values.map((one) => <option key={one} value={one} />)} />}
+      {typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER && <p className="field-errors">Too large for a form: JSON keeps all digits.</p>}
       {printable(text) !== text && <p className="field-errors">Hidden characters: {brief(printable(text))}</p>}
     </div>
   );

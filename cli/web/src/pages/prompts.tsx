@@ -6,7 +6,7 @@ import { valuesOf } from "../place";
 import { command } from "../program";
 import type { JsonObject } from "../generated/protocol";
 import { useEra, useList } from "../store";
-import { objectsIn, textIn } from "../words";
+import { asText, objectsIn, textIn } from "../words";
 
 export function Prompts() {
   return (
@@ -20,7 +20,7 @@ function Prompt({ prompt, query }: { prompt: JsonObject; query: string }) {
   const name = textIn(prompt, "name") ?? "";
   const era = useEra();
   const [values, setValues] = useState<Record<string, string>>(() =>
-    Object.fromEntries(Object.entries(valuesOf(query)).map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)])),
+    Object.fromEntries(Object.entries(valuesOf(query)).map(([key, value]) => [key, asText(value)])),
   );
   return (
     <>

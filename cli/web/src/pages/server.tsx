@@ -129,7 +129,7 @@ function Eras({ connection }: { connection: Connection }) {
   const both = connections.every((one) => one.capabilities !== null);
   const hints = OFFERS.flatMap(([name, word]) => {
     const { ttlMs, cacheScope } = connection.lists[name];
-    return ttlMs === null ? [] : `${word}s ${msOf(ttlMs)}${cacheScope === null ? "" : `, ${brief(cacheScope)}`}`;
+    return typeof ttlMs !== "number" ? [] : `${word}s ${msOf(ttlMs)}${cacheScope === null ? "" : `, ${brief(cacheScope)}`}`;
   });
   return (
     <section aria-label="Capabilities">

@@ -2,14 +2,13 @@
 import { useEffect, useMemo, useState } from "react";
 import { Badge, Empty, Facts, Head, LongText, mono, ProblemBox, RowName, Split } from "../parts";
 import { command } from "../program";
-import type { Json, JsonObject } from "../generated/protocol";
+import type { JsonObject } from "../generated/protocol";
 import { useAction, useEra, useList, useRevision } from "../store";
-import { brief, objectIn, objectsIn, sizeOf, textIn } from "../words";
+import { asText, brief, objectIn, objectsIn, sizeOf, textIn } from "../words";
 
 const uriOf = (skill: JsonObject): string => textIn(skill, "uri") ?? "";
 const matterOf = (skill: JsonObject): JsonObject => objectIn(skill, "frontmatter") ?? {};
 const nameOf = (skill: JsonObject): string => textIn(matterOf(skill), "name") ?? uriOf(skill);
-const asText = (value: Json): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 export function Skills() {
   const list = useList("skills");

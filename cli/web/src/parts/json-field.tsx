@@ -1,7 +1,7 @@
 // A field for a JSON object.
 import { Suspense, lazy, useState } from "react";
 import type { JsonObject } from "../generated/protocol";
-import { isObject } from "../words";
+import { exact, isObject } from "../words";
 
 const Editor = lazy(() => import("./editor"));
 
@@ -15,7 +15,7 @@ interface Props {
 /** The object in a text, or why there is none. */
 function read(text: string): JsonObject | string {
   try {
-    const value = JSON.parse(text.trim() === "" ? "{}" : text) as JsonObject;
+    const value = exact(text.trim() === "" ? "{}" : text) as JsonObject;
     return isObject(value) ? value : "This must be a JSON object, such as {}.";
   } catch (error) {
     return error instanceof Error ? error.message : String(error);

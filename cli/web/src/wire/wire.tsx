@@ -6,7 +6,7 @@ import { Button, Empty, IconButton, List, Menu, ProblemBox, SearchField, Select 
 import { command } from "../program";
 import type { Era, WireRow } from "../generated/protocol";
 import { fetchOlderRows, useAction, useKnown, useRevision } from "../store";
-import { brief, msOf, save, sizeOf, timeOf } from "../words";
+import { asText, brief, msOf, save, sizeOf, timeOf } from "../words";
 import { aligned } from "./align";
 import { Detail } from "./detail";
 
@@ -99,7 +99,7 @@ export function Wire() {
 function fits(row: WireRow, shown: Shown, wanted: string): boolean {
   if ((shown === "legacy" || shown === "modern") && row.era !== null && row.era !== shown) return false;
   if (wanted === "") return true;
-  const id = row.rpcId === null ? "" : `#${row.rpcId}`;
+  const id = row.rpcId === null ? "" : `#${asText(row.rpcId)}`;
   return [row.method, row.about, id, row.text].some((text) => text?.toLowerCase().includes(wanted));
 }
 
@@ -132,7 +132,7 @@ function Name({ row }: { row: WireRow }) {
         <b className="ellipsis">{brief(row.method ?? "", 80)}</b>
         {row.http && <span>{row.http.status ?? "…"}</span>}
         {row.about !== null && !row.http && <span className="about ellipsis">{brief(row.about, 120)}</span>}
-        {row.rpcId !== null && <span className="rpc-id">#{brief(String(row.rpcId), 40)}</span>}
+        {row.rpcId !== null && <span className="rpc-id">#{brief(asText(row.rpcId), 40)}</span>}
       </span>
     </>
   );
