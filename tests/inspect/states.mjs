@@ -368,6 +368,19 @@ export const STATES = [
     },
   },
   {
+    // The browser stops frames before it says that the tab is hidden.
+    name: "flood without frames",
+    server: "many",
+    short: true,
+    act: async (page) => {
+      await go(page, "#/tools/flood");
+      await page.waitForSelector(MAIN);
+      await page.evaluate(() => (window.requestAnimationFrame = () => 0));
+      await page.click(MAIN);
+      await page.waitForSelector(".call .badge.good");
+    },
+  },
+  {
     name: "hostile server",
     server: "hostile",
     short: true,

@@ -8,15 +8,18 @@ import { exact } from "./words";
 
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 5000;
-/** Frames stop in a hidden tab. */
+/** Frames stop in a hidden tab, at any time. */
 const HIDDEN_MS = 250;
 
 const known = cell(NOTHING);
 let waiting: Event[] = [];
+let [timer, frame] = [0, 0];
 
 const change = (part: Partial<State>): void => known.set({ ...known.get(), ...part });
 
 function flush(): void {
+  clearTimeout(timer);
+  cancelAnimationFrame(frame);
   const events = waiting;
   waiting = [];
   known.set(after(known.get(), events));
@@ -24,8 +27,8 @@ function flush(): void {
 
 function receive(event: Event): void {
   if (waiting.push(event) > 1) return;
-  if (document.hidden) setTimeout(flush, HIDDEN_MS);
-  else requestAnimationFrame(flush);
+  timer = setTimeout(flush, HIDDEN_MS);
+  frame = requestAnimationFrame(flush);
 }
 
 export async function connect(): Promise<void> {
