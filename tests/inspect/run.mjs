@@ -93,6 +93,7 @@ await trial("app by keyboard only", () => onPage("apps", LOOK, appWithoutMouse, 
 await trial("out of a trap", () => onPage("apps", LOOK, outOfTrap, "out of a trap"));
 await trial("skill by keyboard only", () => onPage("fixture", LOOK, skillWithoutMouse, "skill by keyboard only"));
 await trial("rows at once", () => onPage("many", LOOK, rowsAtOnce, "rows at once"));
+await trial("seven tabs", () => onPage("fixture", LOOK, sevenTabs, "seven tabs"));
 await trial("a foreign token", () => onPage("bare", LOOK, foreignToken, "a foreign token"));
 if (values.long) {
   await trial("everything", () => onPage("everything", LOOK, everything, "everything"));
@@ -137,6 +138,23 @@ async function echoes(page) {
     await go(page, `#/${list}`);
     await page.locator(".split-list .row").first().waitFor();
   }
+}
+
+/** Browsers allow six connections to a host. */
+async function sevenTabs(first, running) {
+  await first.waitForSelector(".offers");
+  let last = first;
+  for (let tab = 2; tab <= 7; ++tab) {
+    last = await first.context().newPage();
+    await last.goto(running.url);
+    await last.waitForSelector(".offers");
+  }
+  await go(last, "#/tools/add_numbers?a=1&b=2");
+  await last.click(".actions .button.main");
+  await last.waitForSelector(".call .badge.good");
+  await first.getByText("This tab sleeps").waitFor();
+  await first.evaluate("dispatchEvent(new Event('focus'))");
+  await first.waitForSelector(".stage[data-stale=false]");
 }
 
 async function foreignToken(page) {

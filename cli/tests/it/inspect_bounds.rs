@@ -17,8 +17,9 @@ use trunkline::{
     protocol::model::{ElicitParams, Field, FormSchema, LoggingLevel},
 };
 
-/// Connections, calls and subscriptions at once.
+/// Connections, streams, calls and subscriptions at once.
 const CONNECTIONS: usize = 256;
+const STREAMS: usize = 4;
 const CALLS: usize = 64;
 const SUBSCRIPTIONS: usize = 100;
 
@@ -61,16 +62,33 @@ fn a_command_of_more_than_64_mb_is_refused() {
 #[test]
 fn further_connections_wait() {
     let page = Page::start(&[dead()]);
-    let tabs: Vec<Tab> = (0..CONNECTIONS).map(|_| page.tab()).collect();
+    let held = || {
+        let mut stream = Page::connect(page.port);
+        write!(stream, "GET / HTTP/1.1\r\n").unwrap();
+        stream
+    };
+    let connections: Vec<_> = (0..CONNECTIONS).map(|_| held()).collect();
     let mut late = Page::connect(page.port);
     write!(late, "GET / HTTP/1.0\r\nHost: 127.0.0.1:{}\r\n\r\n", page.port).unwrap();
     let mut start = [0; 4];
     late.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
     assert!(late.read_exact(&mut start).is_err(), "{CONNECTIONS} connections are no bound");
-    drop(tabs);
+    drop(connections);
     late.set_read_timeout(Some(DEADLINE)).unwrap();
     late.read_exact(&mut start).unwrap();
     assert_eq!(&start, b"HTTP");
+}
+
+#[test]
+fn the_oldest_of_five_tabs_falls_asleep() {
+    let page = Page::start(&[dead()]);
+    let tabs: Vec<Tab> = (0..=STREAMS).map(|_| page.tab()).collect();
+    tabs[0].until(|event| event["event"] == "asleep");
+    assert_eq!(tabs[0].next(), None);
+    page.done("roots", &json!({"roots": [{"uri": "file:///work"}]}));
+    for tab in &tabs[1..] {
+        tab.until(|event| event["event"] == "roots");
+    }
 }
 
 #[test]

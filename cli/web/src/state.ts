@@ -11,6 +11,8 @@ export type Link =
   | { state: "live" }
   /** The stream broke off; the page tries again. */
   | { state: "lost" }
+  /** Other tabs have the connections of the browser, until a person comes to this one. */
+  | { state: "asleep" }
   /** The program said goodbye. */
   | { state: "ended"; command: string }
   | { state: "unknown" };
@@ -91,6 +93,8 @@ function change(state: State, event: Event): Partial<State> {
       return { exchanges: [] };
     case "end":
       return { link: { state: "ended", command: event.command } };
+    case "asleep":
+      return { link: { state: "asleep" } };
     case "wire":
     case "gap":
       return {};

@@ -31,6 +31,13 @@ function receive(event: Event): void {
   frame = requestAnimationFrame(flush);
 }
 
+/** Waits for a person to come to this tab. */
+async function attention(): Promise<void> {
+  const kinds = ["focus", "visibilitychange", "pointerdown"];
+  do await new Promise((resolve) => kinds.forEach((kind) => addEventListener(kind, resolve, { once: true })));
+  while (document.hidden);
+}
+
 export async function connect(): Promise<void> {
   for (let wait = FIRST_RETRY_MS; ; wait = Math.min(wait * 2, LAST_RETRY_MS)) {
     try {
@@ -45,8 +52,9 @@ export async function connect(): Promise<void> {
       }
     }
     if (waiting.length > 0) flush();
-    if (known.get().link.state !== "ended") change({ link: { state: "lost" } });
-    await new Promise((resolve) => setTimeout(resolve, wait));
+    const { state } = known.get().link;
+    if (state !== "ended" && state !== "asleep") change({ link: { state: "lost" } });
+    await (state === "asleep" ? attention() : new Promise((resolve) => setTimeout(resolve, wait)));
   }
 }
 
@@ -110,7 +118,7 @@ export function useList(list: ListName): Listed {
   useEffect(() => {
     if (isNew) void fetchItems(false);
   }, [isNew, fetchItems]);
-  // What an older connection has listed may no longer be declared.
+  // The items of an older connection may no longer be declared.
   const items = state === "absent" ? null : (last?.items ?? null);
   return { items, problem: last?.problem ?? problem, state, refresh: () => void fetchItems(true) };
 }

@@ -17,7 +17,7 @@ use std::{
 };
 use tokio::sync::{
     broadcast::{self, error::RecvError},
-    mpsc, watch,
+    mpsc, oneshot, watch,
 };
 use trunkline::{
     auth::AuthRepeat,
@@ -27,6 +27,11 @@ use trunkline::{
 
 /// Changes that wait for a slow tab; with more, it gets a new snapshot.
 const MAX_WAITING: usize = 1_024;
+/// Streams at once, of all servers. Browsers allow six connections to a host, and commands need
+/// the others.
+const MAX_STREAMS: usize = 4;
+/// How long more may be open: a tab that is reloaded closes its old one.
+const RELOAD: Duration = Duration::from_millis(500);
 /// How often a quiet stream says that it is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// Calls that have ended and are kept.
@@ -40,15 +45,35 @@ const MAX_EXCHANGES: usize = 200;
 pub(super) struct Hub {
     state: Mutex<State>,
     lines: broadcast::Sender<Bytes>,
-    /// The number of open tabs, of all servers.
-    pub(super) tabs: Arc<watch::Sender<usize>>,
+    pub(super) shared: Arc<Shared>,
 }
 
 /// Shared by the servers of a page.
+#[derive(Default)]
 pub(super) struct Shared {
     pub(super) servers: Vec<ServerChoice>,
     pub(super) linger: Duration,
-    pub(super) tabs: Arc<watch::Sender<usize>>,
+    /// The number of open tabs, of all servers.
+    pub(super) tabs: watch::Sender<usize>,
+    /// Ends the streams of the tabs, oldest first.
+    pub(super) streams: Mutex<VecDeque<oneshot::Sender<()>>>,
+}
+
+impl Shared {
+    fn streams(&self) -> MutexGuard<'_, VecDeque<oneshot::Sender<()>>> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the oldest streams if there are too many.
+    fn limit_streams(&self) {
+        let streams = &mut *self.streams();
+        streams.retain(|stream| !stream.is_closed());
+        let excess = streams.len().saturating_sub(MAX_STREAMS);
+        for oldest in streams.drain(..excess) {
+            // Its tab may just have been closed.
+            let _ = oldest.send(());
+        }
+    }
 }
 
 /// All that a page shows.
@@ -190,7 +215,6 @@ impl State {
 
 impl Hub {
     pub(super) fn new(target: Target, code_forms: Vec<CodeForm>, shared: Arc<Shared>) -> Arc<Self> {
-        let tabs = Arc::clone(&shared.tabs);
         let state = State {
             sequence: 0,
             target,
@@ -203,13 +227,13 @@ impl Hub {
             subscriptions: Vec::new(),
             exchanges: VecDeque::new(),
             code_forms,
-            shared,
+            shared: Arc::clone(&shared),
             last_call: None,
             next: 0,
             has_ended: false,
         };
         let (lines, _) = broadcast::channel(MAX_WAITING);
-        Arc::new(Self { state: Mutex::new(state), lines, tabs })
+        Arc::new(Self { state: Mutex::new(state), lines, shared })
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -320,18 +344,29 @@ impl Hub {
         }
     }
 
-    /// The lines for one more tab.
+    /// The lines for one more tab. If there are too many, the oldest one falls asleep.
     pub(super) fn open_tab(self: &Arc<Self>) -> mpsc::Receiver<Bytes> {
         // The socket is the buffer of a slow tab.
         let (sender, receiver) = mpsc::channel(1);
-        self.tabs.send_modify(|tabs| *tabs += 1);
-        let hub = Arc::clone(self);
+        let (ends, ended) = oneshot::channel();
+        self.shared.tabs.send_modify(|tabs| *tabs += 1);
+        self.shared.streams().push_back(ends);
+        let (hub, shared) = (Arc::clone(self), Arc::clone(&self.shared));
         tokio::spawn(async move {
             tokio::select! {
                 () = hub.stream(&sender) => {}
                 () = sender.closed() => {}
+                _ = ended => {
+                    // A tab that reads nothing is not told.
+                    let asleep = Bytes::from_static(b"{\"event\":\"asleep\"}\n");
+                    let _ = sender.send_timeout(asleep, RELOAD).await;
+                }
             }
-            hub.tabs.send_modify(|tabs| *tabs -= 1);
+            hub.shared.tabs.send_modify(|tabs| *tabs -= 1);
+        });
+        tokio::spawn(async move {
+            tokio::time::sleep(RELOAD).await;
+            shared.limit_streams();
         });
         receiver
     }
@@ -383,8 +418,7 @@ mod tests {
 
     fn hub() -> Arc<Hub> {
         let target = Target { label: "a".to_owned(), transport: "stdio", command: String::new() };
-        let tabs = Arc::new(watch::Sender::new(0));
-        Hub::new(target, Vec::new(), Arc::new(Shared { servers: Vec::new(), linger: Duration::ZERO, tabs }))
+        Hub::new(target, Vec::new(), Arc::default())
     }
 
     fn call(id: u64, whole: Option<RawJson>) -> KeptCall {

@@ -158,7 +158,7 @@ fn token() -> Result<String, Failure> {
 
 /// Closes the connections a while after the last tab, and opens them again for the next one.
 async fn linger(inspector: Arc<Inspector>, pause: Duration) {
-    let mut tabs = inspector.hub.tabs.subscribe();
+    let mut tabs = inspector.hub.shared.tabs.subscribe();
     let gone = Failure::new(Exit::Unreachable, "closed", "The connection was closed, because no page was open");
     loop {
         if tabs.wait_for(|tabs| *tabs > 0).await.is_err() || tabs.wait_for(|tabs| *tabs == 0).await.is_err() {

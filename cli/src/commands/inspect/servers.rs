@@ -12,7 +12,6 @@ use crate::{
     target::{self, Server},
 };
 use std::{iter, path::Path, sync::Arc, time::Duration};
-use tokio::sync::watch;
 use trunkline::wire_log::{self, Observed};
 
 /// The part of a label that links have.
@@ -75,8 +74,7 @@ pub(super) fn inspectors(
 ) -> Result<Vec<(String, Arc<Inspector>)>, Failure> {
     let choices = choices(servers.iter().map(|server| &*server.label));
     let ids: Vec<String> = choices.iter().map(|choice| choice.id.clone()).collect();
-    let tabs = Arc::new(watch::Sender::new(0));
-    let shared = Arc::new(Shared { servers: choices, linger, tabs });
+    let shared = Arc::new(Shared { servers: choices, linger, ..Shared::default() });
     let inspector = |server: Server| {
         let (label, command) = (server.label.clone(), again.to_owned());
         let target = Target { label, transport: server.transport, command };

@@ -18,7 +18,9 @@ export type Event =
   | Snapshot
   | ({ sequence: number } & Increment)
   /** This tab was too slow: a snapshot is the next line. */
-  | { event: "gap" };
+  | { event: "gap" }
+  /** Newer tabs need the connections of the browser: the stream ends, until a person comes here. */
+  | { event: "asleep" };
 
 export type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
 export type JsonObject = { [member: string]: Json };

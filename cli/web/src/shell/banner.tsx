@@ -18,6 +18,7 @@ export function Banner() {
       />
     );
   }
+  if (link.state === "asleep") return <ProblemBox problem={saying("This tab sleeps, because others are open", "Click here to wake it.")} />;
   if (link.state === "ended" || (link.state === "lost" && target)) {
     const line = link.state === "ended" ? link.command : (target?.command ?? "");
     return (
