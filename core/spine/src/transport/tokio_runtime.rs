@@ -45,7 +45,8 @@ impl Runtime for TokioRuntime {
     }
 
     fn now(&self) -> Instant {
-        Instant::now()
+        // The clock of the sleeps below, which tests may pause.
+        tokio::time::Instant::now().into_std()
     }
 
     fn sleep_until(&self, at: Instant) -> BoxedTask {
