@@ -377,7 +377,7 @@ async fn subscriptions_return_with_the_credentials_and_ask_nobody_for_them() {
                 }
             }
         };
-        let end = tokio::time::timeout(Duration::from_secs(20), end).await.expect("the subscription goes on");
+        let end = tokio::time::timeout(Duration::from_secs(20), end).await.expect("the subscription did not end");
         assert_eq!((end, attended()), (ErrorKind::AuthorizationRequired, 1), "{choice:?}");
     }
 }
